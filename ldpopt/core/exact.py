@@ -121,36 +121,25 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.schema import LEAST_EPSILON, MOST_EPSILON, Schema, normalised
     from ldpopt.checker.kernel.schema import SUM_TOLERANCE as EXACT_SUM_TOLERANCE
     from ldpopt.checker.kernel.units import UNIT, units_down
-    from ldpopt.checker.statements.asymptotic_utility import LEAST_ALPHA as LEAST_DIRICHLET_ALPHA
-    from ldpopt.checker.statements.asymptotic_utility import MOST_ALPHA as MOST_DIRICHLET_ALPHA
-    from ldpopt.checker.statements.asymptotic_utility import most_values as most_dirichlet_values
     from ldpopt.checker.statements.asymptotic_utility import private_enough
     from ldpopt.checker.statements.composition_bound import METHODS as COMPOSITION_METHODS
     from ldpopt.checker.statements.composition_bound import Question as CompositionQuestion
     from ldpopt.checker.statements.composition_bound import proven_by as composition_proven
     from ldpopt.checker.statements.composition_bound import reached_by as composition_reached
-    from ldpopt.checker.statements.composition_bound import read_question as read_composition
     from ldpopt.checker.statements.feature_release import SAFETY_RULES, sample_of, table_exposure
-    from ldpopt.checker.statements.feature_release import Release as ReleaseQuestion
     from ldpopt.checker.statements.feature_release import rarest as rarest_values
-    from ldpopt.checker.statements.fidelity import LEAST as LEAST_PROBABILITY
-    from ldpopt.checker.statements.fidelity import MAX_INPUTS as MOST_FIDELITY_INPUTS
     from ldpopt.checker.statements.fidelity import least_probability
     from ldpopt.checker.statements.leakage_design import (
         LeakageStatement,
         cost_bound,
-        count_histograms,
         leaks_within,
         worst_cost,
     )
-    from ldpopt.checker.statements.polyopt import grouping as public_grouping
     from ldpopt.checker.statements.program import keeps as keeps_condition
     from ldpopt.checker.statements.public_mechanism import PROMISES, RECOVERABLE, public_digest
     from ldpopt.checker.statements.reporting import MOST_SECRETS as MOST_UNARY_SECRETS
-    from ldpopt.checker.statements.robust_fidelity import Queries
     from ldpopt.checker.statements.robust_fidelity import bound_below as query_bound_below
     from ldpopt.checker.statements.robust_fidelity import error_above as query_error_above
-    from ldpopt.checker.statements.set_optimum import SetOptimum as SetOptimumQuestion
     from ldpopt.checker.statements.set_optimum import exact_columns
     from ldpopt.checker.statements.staircase import dominates as dominates_private_columns
     from ldpopt.checker.statements.statistic_leakage import MATRIX as LEAKAGE_MATRIX
@@ -233,30 +222,19 @@ HOMES = {
     "kernel.reading": "DEEPEST UnreadableError unshown",
     "kernel.schema": ("LEAST_EPSILON MOST_EPSILON SUM_TOLERANCE:EXACT_SUM_TOLERANCE Schema normalised"),
     "kernel.units": "UNIT units_down",
-    "statements.asymptotic_utility": (
-        "LEAST_ALPHA:LEAST_DIRICHLET_ALPHA MOST_ALPHA:MOST_DIRICHLET_ALPHA "
-        "most_values:most_dirichlet_values private_enough"
-    ),
+    "statements.asymptotic_utility": "private_enough",
     "statements.composition_bound": (
         "METHODS:COMPOSITION_METHODS Question:CompositionQuestion "
-        "proven_by:composition_proven reached_by:composition_reached "
-        "read_question:read_composition"
+        "proven_by:composition_proven reached_by:composition_reached"
     ),
-    "statements.feature_release": (
-        "Release:ReleaseQuestion SAFETY_RULES rarest:rarest_values sample_of table_exposure"
-    ),
-    "statements.fidelity": ("LEAST:LEAST_PROBABILITY MAX_INPUTS:MOST_FIDELITY_INPUTS least_probability"),
-    "statements.leakage_design": (
-        "LeakageStatement cost_bound count_histograms leaks_within worst_cost"
-    ),
-    "statements.polyopt": "grouping:public_grouping",
+    "statements.feature_release": "SAFETY_RULES rarest:rarest_values sample_of table_exposure",
+    "statements.fidelity": "least_probability",
+    "statements.leakage_design": "LeakageStatement cost_bound leaks_within worst_cost",
     "statements.program": "keeps:keeps_condition",
     "statements.public_mechanism": "PROMISES RECOVERABLE public_digest",
     "statements.reporting": "MOST_SECRETS:MOST_UNARY_SECRETS",
-    "statements.robust_fidelity": (
-        "Queries bound_below:query_bound_below error_above:query_error_above"
-    ),
-    "statements.set_optimum": "SetOptimum:SetOptimumQuestion exact_columns",
+    "statements.robust_fidelity": "bound_below:query_bound_below error_above:query_error_above",
+    "statements.set_optimum": "exact_columns",
     "statements.staircase": "dominates:dominates_private_columns",
     "statements.statistic_leakage": "MATRIX:LEAKAGE_MATRIX",
     "statements.table_design": (

@@ -6,10 +6,12 @@ import dataclasses
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable
+from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
+from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import UnreadableError, frame, with_names_of_today
@@ -47,6 +49,14 @@ class Problem(Cleaned, ABC):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_params()
+
+    def cleaned(self) -> dict[str, Any]:
+        """Read numpy's numbers as Python's, and the level; :meth:`check_params` looks at the rest."""
+        given = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        found = {name: v.item() for name, v in given.items() if isinstance(v, np.generic)}
+        if frame.knows(self.kind) and given.get("epsilon") is not None:
+            found["epsilon"] = validate.epsilon(given["epsilon"])
+        return found
 
     def check_params(self) -> None:
         """Refuse what the checker refuses: what a built-in kind may ask is written once, there."""
@@ -152,6 +162,13 @@ class Problem(Cleaned, ABC):
         known = frame.knows(self.kind)
         return frame.statement(self.kind, self.to_params()) if known else None
 
+    @cached_property
+    def question(self) -> Any:
+        """The exact question of the statement, as the checker reads it and its proofs take it."""
+        stated = self.statement()
+        assert stated is not None
+        return frame.question(stated)
+
     def to_params(self) -> dict[str, Any]:
         """Return the parameters as plain JSON data: arrays as lists, unset ones left out."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
@@ -186,8 +203,10 @@ PLAIN = {str, int, float, bool, type(None)}
 
 
 def _plain(name: str, value: Any) -> Any:
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
+    if isinstance(value, dict):
+        return {key: _plain(name, part) for key, part in value.items()}
     if isinstance(value, (tuple, list)):
         plain = PLAIN.issuperset(map(type, value))  # quick, as a table may have a million rows
         return list(value) if plain else [_plain(name, part) for part in value]

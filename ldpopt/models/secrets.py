@@ -25,23 +25,15 @@ def read_matrix(matrix: Any) -> Any:
     return _normalised(_sparse(matrix) if sparse else _dense(matrix))
 
 
-def read_secrets(secrets: Any, rows: int, what: str = "rows of the matrix") -> tuple[Any, ...]:
-    """Read one label per row; equal labels must be written alike (not 1 and 1.0).
-
-    Args:
-        secrets: the labels, of any type that JSON knows.
-        rows: how many there must be.
-        what: what they label, for messages.
+def read_secrets(secrets: Any) -> tuple[Any, ...]:
+    """Read the labels of the rows, of any type that JSON knows; equal ones must be written alike.
 
     Raises:
-        InvalidInputError: the labels are too few or too many, or not written alike.
+        InvalidInputError: they are no labels, or not written alike (1 and 1.0).
     """
     if not isinstance(secrets, Iterable):
         raise InvalidInputError(f"secrets must be a list of labels, not {secrets!r}")
-    labels = [_label(secret) for secret in secrets]
-    if len(labels) != rows:
-        raise InvalidInputError(f"secrets must be {rows} labels, for {rows} {what}, not {len(labels)}")
-    return tuple(_by_schema(Labels(), labels, "secrets"))
+    return tuple(_by_schema(Labels(), [_label(secret) for secret in secrets], "secrets"))
 
 
 def selection_program(matrix: Any, secrets: Any) -> SelectionProgram:
@@ -50,7 +42,11 @@ def selection_program(matrix: Any, secrets: Any) -> SelectionProgram:
     rows.eliminate_zeros()
     rows.sort_indices()
     numbers: dict[Any, int] = {}
-    labels = read_secrets(secrets, rows.shape[0])
+    labels = read_secrets(secrets)
+    if len(labels) != rows.shape[0]:
+        raise InvalidInputError(
+            f"secrets must be {rows.shape[0]} labels, one per row of the matrix, not {len(labels)}"
+        )
     return SelectionProgram(rows, np.array([numbers.setdefault(s, len(numbers)) for s in labels]))
 
 

@@ -8,12 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import LEAST_DIRICHLET_ALPHA, MOST_DIRICHLET_ALPHA, most_dirichlet_values
 from ldpopt.core.problem import Example
-from ldpopt.core.validate import Array
-from ldpopt.models.priors import Dirichlet
 from ldpopt.problems.design_problem import DesignProblem
 
 
@@ -40,20 +35,6 @@ class AsymptoticUtility(DesignProblem):
     dirichlet: Any
     min_average_privacy: float | None = None
 
-    def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        floor = self.min_average_privacy
-        return {
-            "epsilon": validate.epsilon(self.epsilon),
-            "dirichlet": checked_dirichlet(self.dirichlet, floor is not None),
-            "min_average_privacy": None if floor is None else privacy_floor(floor),
-        }
-
-    @property
-    def floor(self) -> float | None:
-        """The least average privacy."""
-        return self.min_average_privacy
-
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw Jeffreys' prior on ``size`` values at two levels."""
@@ -70,27 +51,3 @@ class AsymptoticUtility(DesignProblem):
 RESPONSE_3_2 = -0.832840006592843
 RESPONSE_2_1 = -1.459590385461081
 """U^as of randomised response, (10.5): Jeffreys, k = 3, ε = 2; uniform, k = 2, ε = 1."""
-
-
-def checked_dirichlet(dirichlet: Any, floor: bool) -> Array:
-    """Check that the checker decides questions with these Dirichlet parameters."""
-    checked = Dirichlet(dirichlet)
-    most = most_dirichlet_values(checked.exchangeable, floor)
-    if checked.size > most:
-        which = "equal" if checked.exchangeable else "different"
-        also = "with a floor on the average privacy" if floor else "without a floor"
-        raise InvalidInputError(
-            f"dirichlet must have at most {most} entries if they are {which}, {also}, not "
-            f"{checked.size}: more sets of values cannot be certified"
-        )
-    low, high = LEAST_DIRICHLET_ALPHA, MOST_DIRICHLET_ALPHA
-    if checked.alpha.min() < low or checked.alpha.max() > high:
-        raise InvalidInputError(f"dirichlet must lie between {low:g} and {high:g}, not {checked.alpha}")
-    return checked.alpha
-
-
-def privacy_floor(value: Any) -> float:
-    """Check a floor on the average privacy."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
-        raise InvalidInputError(f"min_average_privacy must lie in [0, 1), not {value!r}")
-    return float(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,10 +14,8 @@ from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import (
     COMPOSITION_METHODS,
-    CompositionQuestion,
     composition_proven,
     composition_reached,
-    read_composition,
 )
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.joint_program import JointProgram
@@ -61,19 +58,8 @@ class CompositionBound(Problem):
     method: str = "best"
 
     def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        if not isinstance(self.marginals, (list, tuple)) or not len(self.marginals):
-            raise InvalidInputError(
-                f"marginals must be a list of at least one distribution, not {self.marginals!r:.80}"
-            )
-        marginals = tuple(
-            _positive(validate.distribution(f"marginals[{j}]", p)) for j, p in enumerate(self.marginals)
-        )
-        threshold = validate.positive_number("threshold", self.threshold)
-        if threshold > 1:
-            raise InvalidInputError(f"threshold must lie in (0, 1], not {threshold:g}")
-        method = validate.choice("method", self.method, COMPOSITION_METHODS)
-        return {"marginals": marginals, "threshold": threshold, "method": method}
+        """Leave values of probability 0 out of the marginals."""
+        return {**super().cleaned(), "marginals": read_marginals(self.marginals)}
 
     @property
     def sense(self) -> Literal["maximise", "minimise"]:
@@ -95,20 +81,15 @@ class CompositionBound(Problem):
             return point
         if self.method == "worst-joint":
             cells = JointProgram(self.marginals, self.threshold).cells
-            exact = self._question.marginals, self._question.threshold
+            exact = self.question.marginals, self.question.threshold
             return exact_joint(*exact, cells, solution.point, self.threshold, strict=False)
         choice: Choice = solution.point
         return {"thresholds": list(choice.thresholds), "pivot": choice.pivot}
 
-    @cached_property
-    def _question(self) -> CompositionQuestion:
-        """Return the exact question, as the checker reads it."""
-        return read_composition(self.to_params())
-
     def _exact(self, answer: dict[str, Any]) -> Fraction:
         if self.method != "worst-joint":
-            return composition_proven(self._question, answer, "the answer")
-        reached = composition_reached(self._question, answer, "the answer")
+            return composition_proven(self.question, answer, "the answer")
+        reached = composition_reached(self.question, answer, "the answer")
         if reached is None:
             raise InvalidInputError("the joint does not meet the marginals")
         return reached
@@ -147,7 +128,9 @@ class CompositionBound(Problem):
         yield Example(cls([[0.7, 0.2, 0.1]], 0.15, "best"), 0.1)
 
 
-def _positive(p: Array) -> Array:
-    positive = p[p > 0]
-    positive.setflags(write=False)
-    return positive
+def read_marginals(marginals: Any) -> tuple[Array, ...]:
+    """Read a list of distributions, without the values of probability 0."""
+    if not isinstance(marginals, (list, tuple)):
+        raise InvalidInputError(f"marginals must be a list of distributions, not {marginals!r:.80}")
+    rows = [validate.distribution(f"marginals[{j}]", p) for j, p in enumerate(marginals)]
+    return tuple(p[p > 0] for p in rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import combinations, permutations
@@ -19,7 +18,6 @@ from ldpopt.core.exact import (
     UnreadableError,
     asymptotic_utility,
     atom_leakage,
-    frame,
     prior_points,
     private_enough,
 )
@@ -66,21 +64,16 @@ class DesignProblem(Problem):
     measure: ClassVar[Measure] = Measure("asymptotic utility", DISCRETISED)
     dirichlet: Any
     epsilon: float
+    min_average_privacy: float | None
 
-    @property
-    @abstractmethod
-    def floor(self) -> float | None:
-        """The least average privacy, if one is asked for."""
+    def cleaned(self) -> dict[str, Any]:
+        """Read the level and the prior."""
+        return {**super().cleaned(), "dirichlet": Dirichlet(self.dirichlet).alpha}
 
     @cached_property
     def prior(self) -> Dirichlet:
         """Dirichlet(α)."""
         return Dirichlet(self.dirichlet)
-
-    @cached_property
-    def question(self) -> DesignStatement:
-        """The statement that the checker decides."""
-        return frame.question(frame.statement(self.kind, self.to_params()))
 
     def forms(self) -> Iterable[Form]:
         """Give one form: the convex program over the columns.
@@ -105,11 +98,11 @@ class DesignProblem(Problem):
         atoms = _Classes(self.question) if exchangeable else _Rays(self.question)
         points, weights = self._points
         costs, budget = np.zeros(len(atoms.labels)), math.inf
-        if self.floor is not None:
+        if self.min_average_privacy is not None:
             costs = np.array([atoms.leakage(label) for label in atoms.labels])
             # the share of the leakage budget that solvers use: the rest covers the rounding of the
             # mechanism
-            budget = (1 - 1e-10) * (1 - self.floor) * self.prior.expected_entropy()
+            budget = (1 - 1e-10) * (1 - self.min_average_privacy) * self.prior.expected_entropy()
         top = atoms.contrasts[-1]
         mean = 1 + atoms.shares.mean(axis=0) * top
         spread = min(top, 1.0)  # the rows of Σ θ_v v = 1 differ by e^ε − 1 only: stretch what differs
@@ -141,11 +134,12 @@ class DesignProblem(Problem):
         silence[form.labels.index((0, 0))] = 1.0
         for touch in SILENCES:
             mixed = self._mechanism(form, (1 - touch) * point + touch * silence)
-            if self.floor is None or private_enough(mixed.matrix.tolist(), self.question):
+            if self.min_average_privacy is None or private_enough(mixed.matrix.tolist(), self.question):
                 return mixed
         raise SolverError(
-            f"the mechanism that was found has an average privacy below {self.floor!r}, even if almost "
-            "all reports are replaced by one that says nothing; ask for less average privacy"
+            f"the mechanism that was found has an average privacy below {self.min_average_privacy!r}, "
+            "even if almost all reports are replaced by one that says nothing; ask for less average "
+            "privacy"
         )
 
     def _mechanism(self, form: ConvexProgram, point: Array) -> Mechanism:

@@ -13,13 +13,10 @@ import numpy as np
 
 from ldpopt.core import validate
 from ldpopt.core.certify import printed_above, printed_below
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import (
     Marginals,
-    ReleaseQuestion,
     UserSample,
     expected_exposure,
-    frame,
     printed,
     proven_exposure,
     sample_of,
@@ -31,6 +28,7 @@ from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
 from ldpopt.measures.proven_risk import least_risk, risk_beside
+from ldpopt.problems.composition_bound import read_marginals
 from ldpopt.tables.codes import Codes, chosen_columns, group_sizes, value_codes
 
 
@@ -98,65 +96,21 @@ class FeatureRelease(Problem):
     delta: float = 0.05
 
     def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        if (self.marginals is None) == (self.table is None):
-            both = "both" if self.table is not None else "neither"
-            raise InvalidInputError(f"{self.kind} needs either 'marginals' or 'table', not {both}")
-        threshold = validate.positive_number("threshold", self.threshold)
-        if threshold > 1:
-            raise InvalidInputError(f"threshold must lie in (0, 1], not {threshold:g}")
-        budget = validate.array("budget", [self.budget], 1)[0]
-        if not 0 <= budget <= 1:
-            raise InvalidInputError(f"budget must lie in [0, 1], not {budget:g}")
-        given: dict[str, Any] = {"threshold": threshold, "budget": float(budget)}
-        given |= self._marginals() if self.table is None else self._codes()
-        features = len(given["marginals"] if self.table is None else given["table"][0])
-        weights = validate.array(
-            "weights", [1.0] * features if self.weights is None else self.weights, 1
-        )
-        if len(weights) != features or (weights < 0).any():
-            raise InvalidInputError(
-                f"weights must be {features} numbers >= 0, one per feature, not {weights.tolist()}"
-            )
-        given["weights"] = tuple(weights.tolist())
-        if self.redact is not None:
-            given["redact"] = validate.positive_number("redact", self.redact)
-        given["delta"] = validate.positive_number("delta", self.delta)
-        if given["delta"] >= 1:
-            raise InvalidInputError(f"delta must lie between 0 and 1, not {self.delta}")
-        if self.users is not None:
-            self._check_users()
-        return given
-
-    def _check_users(self) -> None:
-        if self.table is None or self.redact is not None:
-            raise InvalidInputError("'users' needs a 'table' and cannot be given together with 'redact'")
-        if isinstance(self.users, bool) or not isinstance(self.users, int) or self.users < 1:
-            raise InvalidInputError(f"users must be a whole number >= 1, not {self.users!r}")
-
-    def _marginals(self) -> dict[str, Any]:
-        if not isinstance(self.marginals, (list, tuple)) or not self.marginals:
-            raise InvalidInputError(
-                f"marginals must be a list of at least one distribution, not {self.marginals!r:.80}"
-            )
-        rows = [validate.distribution(f"marginals[{j}]", p) for j, p in enumerate(self.marginals)]
-        return {"marginals": tuple(p[p > 0] for p in rows)}
-
-    def _codes(self) -> dict[str, Any]:
-        """Replace values by numbers: JSON cannot hold all types, and only equality matters."""
-        columns = [value_codes(column).tolist() for column in chosen_columns(self.table)]
-        return {"table": [list(row) for row in zip(*columns, strict=True)]}
-
-    @cached_property
-    def released(self) -> ReleaseQuestion:
-        """Return the exact question as the checker reads it, with rare values redacted if asked for."""
-        found = frame.question(frame.statement(self.kind, self.to_params()))
-        assert isinstance(found, ReleaseQuestion)
-        return found
+        """Replace the values of a table by numbers, as only their equality matters; fill in weights."""
+        given, features = super().cleaned(), 0
+        if self.marginals is not None:
+            given["marginals"] = read_marginals(self.marginals)
+            features = len(given["marginals"])
+        if self.table is not None:
+            columns = [value_codes(column).tolist() for column in chosen_columns(self.table)]
+            given["table"], features = [list(row) for row in zip(*columns, strict=True)], len(columns)
+        if self.weights is None:
+            return {**given, "weights": (1.0,) * features or None}
+        return {**given, "weights": tuple(validate.array("weights", self.weights, 1).tolist())}
 
     def forms(self) -> Iterable[Form]:
         """Give one form."""
-        return [SubsetProgram(tuple(self.released.weights), self.exposure, self.budget)]
+        return [SubsetProgram(tuple(self.question.weights), self.exposure, self.budget)]
 
     def exposure(self, subset: Subset, limits: Limits = UNLIMITED) -> float:
         """Compute the risk of the features, which is compared with the budget.
@@ -182,7 +136,7 @@ class FeatureRelease(Problem):
             return risk_beside(self._chosen(subset), self.threshold, self.budget, limits)
         groups = group_sizes(self._columns, subset).tolist()
         if self.users is None:
-            return printed_above(table_exposure(self.released, groups))
+            return printed_above(table_exposure(self.question, groups))
         values, known = self._sample
         possible = math.prod(values[j] for j in subset)
         return printed_above(Fraction(expected_exposure(known, groups, possible).high))
@@ -190,16 +144,14 @@ class FeatureRelease(Problem):
     @cached_property
     def _columns(self) -> dict[int, Codes]:
         """The columns of the table by their number, rare values redacted if asked for."""
-        assert self.released.columns is not None
-        return {j: np.array(column, np.int64) for j, column in enumerate(self.released.columns)}
+        return {j: np.array(column, np.int64) for j, column in enumerate(self.question.columns)}
 
     @cached_property
     def _sample(self) -> tuple[list[int], UserSample]:
-        return sample_of(self.released)
+        return sample_of(self.question)
 
     def _chosen(self, subset: Subset) -> Marginals:
-        assert self.released.marginals is not None
-        return [self.released.marginals[j] for j in subset]
+        return [self.question.marginals[j] for j in subset]
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
         """Return the features; with marginals also thresholds that prove them safe, as printed."""
@@ -216,8 +168,8 @@ class FeatureRelease(Problem):
     def _proves(self, answer: dict[str, Any], named: dict[str, Any]) -> bool:
         """Return whether the thresholds prove the exposure, and the budget, in exact arithmetic."""
         exact = [printed(t) for t in named["thresholds"]]
-        question = self._chosen(answer["features"]), self.released.threshold
-        most = min(self.released.budget, printed(answer["exposure"]))
+        question = self._chosen(answer["features"]), self.question.threshold
+        most = min(self.question.budget, printed(answer["exposure"]))
         return proven_exposure(*question, named["rule"], exact, named["pivot"]) <= most
 
     def value(self, answer: dict[str, Any]) -> float:
@@ -229,7 +181,7 @@ class FeatureRelease(Problem):
         return printed_below(self._weight(answer))
 
     def _weight(self, answer: dict[str, Any]) -> Fraction:
-        return sum((self.released.weights[j] for j in answer["features"]), Fraction(0))
+        return sum((self.question.weights[j] for j in answer["features"]), Fraction(0))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.core import certify, validate
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import alpha_bound, exp_above, loss_above, normalised
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.matrix_program import MatrixProgram
@@ -19,7 +18,6 @@ from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
 from ldpopt.measures import channel_fidelity
-from ldpopt.measures.channel import full_support
 from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.problems.phi_problem import LEARNING_COST, repaired, stated
 
@@ -51,18 +49,8 @@ class Fidelity(Problem):
     family: str = "broad"
 
     def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        prior = validate.distribution("prior", self.prior)
-        if len(prior) < 2:
-            raise InvalidInputError(
-                f"prior must have two or more entries, one per input, not {len(prior)}"
-            )
-        validate.choice("loss", self.loss, channel_fidelity.LOSSES)
-        validate.choice("family", self.family, ("broad", "square"))
-        return {
-            "epsilon": validate.epsilon(self.epsilon),
-            "prior": full_support("prior", prior, len(prior)),
-        }
+        """Read the level and the prior."""
+        return {**super().cleaned(), "prior": validate.distribution("prior", self.prior)}
 
     def forms(self) -> Iterable[Form]:
         """Give α over the family, then over square mechanisms, which belong to both families."""

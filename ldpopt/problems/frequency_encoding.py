@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ldpopt.core import validate
 from ldpopt.core.certify import value_above
 from ldpopt.core.exact import ENCODING_NAMES, encoding_error
 from ldpopt.core.form import Form, FormSolution
@@ -48,11 +47,6 @@ class FrequencyEncoding(Problem):
     encoding: str
     inputs: int
     buckets: int | None = None
-
-    def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        validate.choice("encoding", self.encoding, ENCODING_NAMES)
-        return {"epsilon": validate.epsilon(self.epsilon)}
 
     def forms(self) -> Iterable[Form]:
         """Give one form."""

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core import certify, validate
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import UnreadableError, count_histograms, frame, worst_cost
+from ldpopt.core.exact import worst_cost
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.leakage_program import LeakageProgram
 from ldpopt.core.measure import Measure
@@ -67,42 +66,15 @@ class LeakageDesign(Problem):
     epsilon: float | None = None
 
     def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        level = None if self.epsilon is None else validate.epsilon(self.epsilon)
+        """Read the level, the secrets and the costs, whole numbers as such."""
+        found = super().cleaned()
+        if self.secrets is not None:
+            found["secrets"] = read_secrets(self.secrets)
         if self.costs is not None:
-            return {**self._own_costs(), "epsilon": level}
-        if self.tau is None or self.d is None or self.scale is not None:
-            raise InvalidInputError(
-                "leakage-design needs tau and d, or costs and secrets with their scale"
-            )
-        tau = validate.whole_number("tau", self.tau, 1)
-        d = validate.whole_number("d", self.d, 2)
-        budget = validate.number_from_zero("budget", self.budget)
-        try:
-            size = count_histograms(tau, d)
-        except UnreadableError as error:
-            raise InvalidInputError(str(error)) from None
-        secrets = None if self.secrets is None else read_secrets(self.secrets, size, "histograms")
-        return {"tau": tau, "d": d, "budget": budget, "secrets": secrets, "epsilon": level}
-
-    def _own_costs(self) -> dict[str, Any]:
-        if self.tau is not None or self.d is not None or self.secrets is None:
-            raise InvalidInputError("leakage-design with costs needs secrets, and neither tau nor d")
-        budget = validate.number_from_zero("budget", self.budget)
-        numbers = validate.array("costs", self.costs, 2)
-        if (numbers < 0).any() or (numbers != numbers.round()).any():
-            wrong = numbers[(numbers < 0) | (numbers != numbers.round())][0]
-            raise InvalidInputError(
-                f"costs must be whole numbers >= 0, which scale divides, not {wrong:g}"
-            )
-        return {
-            "tau": None,
-            "d": None,
-            "budget": budget,
-            "secrets": read_secrets(self.secrets, len(numbers), "rows of costs"),
-            "costs": tuple(tuple(int(c) for c in row) for row in numbers),
-            "scale": validate.whole_number("scale", 1 if self.scale is None else self.scale, 1),
-        }
+            rows = validate.array("costs", self.costs, 2).tolist()
+            found["costs"] = tuple(tuple(int(c) if c.is_integer() else c for c in row) for row in rows)
+            found["scale"] = 1 if self.scale is None else self.scale
+        return found
 
     @property
     def space(self) -> histograms.Histogram:
@@ -149,8 +121,7 @@ class LeakageDesign(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """Evaluate the distortion in exact arithmetic, rounded up."""
-        question = frame.question(frame.statement(self.kind, self.to_params()))
-        return certify.value_above(worst_cost(answer.matrix.tolist(), question))
+        return certify.value_above(worst_cost(answer.matrix.tolist(), self.question))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

@@ -9,10 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.core import certify, validate
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core import certify
 from ldpopt.core.exact import (
-    LEAST_PROBABILITY,
     exp_above,
     least_probability,
     proven_minimax_bound,
@@ -28,7 +26,7 @@ from ldpopt.measures import channel_fidelity
 from ldpopt.measures.minimax import symmetric_bound, worst_alpha
 from ldpopt.measures.moment_objectives import WorstObjective
 from ldpopt.measures.square_phi import square_phi_bound
-from ldpopt.problems.phi_problem import LEARNING_COST, checked_inputs, repaired, stated
+from ldpopt.problems.phi_problem import LEARNING_COST, repaired, stated
 
 
 @dataclass(frozen=True)
@@ -57,17 +55,6 @@ class MinimaxFidelity(Problem):
     inputs: int
     p0: float
     loss: str = "mse"
-
-    def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        k, epsilon = checked_inputs(self.inputs), validate.epsilon(self.epsilon)
-        p0 = validate.positive_number("p0", self.p0)
-        if p0 > 1 / k:
-            raise InvalidInputError(f"p0 must be at most 1/k = 1/{k}, not {p0:g}")
-        if p0 < LEAST_PROBABILITY:
-            raise InvalidInputError(f"p0 must be at least {LEAST_PROBABILITY:g}, not {p0:g}")
-        validate.choice("loss", self.loss, channel_fidelity.LOSSES)
-        return {"inputs": k, "epsilon": epsilon, "p0": p0}
 
     def forms(self) -> Iterable[Form]:
         """Give one form: the supremum over square mechanisms."""

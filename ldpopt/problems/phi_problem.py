@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.core import certify, validate
-from ldpopt.core.errors import InvalidInputError, SolverError
-from ldpopt.core.exact import MOST_FIDELITY_INPUTS, balanced_phi, exp_above, phi_above, phi_bound
+from ldpopt.core import certify
+from ldpopt.core.errors import SolverError
+from ldpopt.core.exact import balanced_phi, exp_above, phi_above, phi_bound
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.matrix_program import MatrixProgram, SubsetSelection
 from ldpopt.core.measure import Measure
@@ -25,15 +25,6 @@ from ldpopt.models.cones import staircase_cone
 
 LEARNING_COST = Measure("α: times as many reports as without noise")
 """What the questions for a given distribution, or for the worst one, minimise."""
-
-
-def checked_inputs(k: Any) -> int:
-    """Check that the number of inputs is a whole number from 2 to 100 000."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 2 <= k <= MOST_FIDELITY_INPUTS:
-        raise InvalidInputError(
-            f"inputs must be a whole number from 2 to {MOST_FIDELITY_INPUTS}, not {k!r}"
-        )
-    return int(k)
 
 
 def repaired(matrix: Array, epsilon: float, family: str) -> Array:
@@ -71,10 +62,6 @@ class PhiProblem(Problem):
     family: ClassVar[str]
     epsilon: float
     inputs: int
-
-    def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        return {"inputs": checked_inputs(self.inputs), "epsilon": validate.epsilon(self.epsilon)}
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

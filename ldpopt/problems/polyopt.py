@@ -14,14 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core import certify, validate
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import (
-    UnreadableError,
     conditional_entropy_above,
     dominates_polyopt_cone,
     empirical_information,
-    frame,
-    public_grouping,
     robust_information,
 )
 from ldpopt.core.exact import merged_table as merged
@@ -90,31 +86,11 @@ class PolyOpt(TableProblem, ColumnProblem):
     groups: Any = None
 
     def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        given = super().cleaned()
-        validate.choice("pairs", self.pairs, PAIRS)
-        validate.choice("objective", self.objective, ("empirical", "robust"))
-        if not isinstance(self.calibrate, bool):
-            raise InvalidInputError(f"calibrate must be true or false, not {self.calibrate!r}")
-        if isinstance(self.facets, bool) or not isinstance(self.facets, int) or self.facets < 0:
-            raise InvalidInputError(f"facets must be a whole number >= 0, not {self.facets!r}")
-        if self.width is not None and (not isinstance(self.width, int) or self.width < 2):
-            raise InvalidInputError(f"width must be a whole number >= 2, not {self.width!r}")
-        return {**given, "groups": self._grouped()}
-
-    def _grouped(self) -> list[int] | None:
-        """Check the groups of the public values, or choose them."""
-        F = self.uncertainty
-        given, values = self.groups, F.shape[1]
-        if given is None and self.width is not None and self.width < values:
-            given = entropy_keeping_groups(F.p_hat, self.width).tolist()
-        if given is not None and not isinstance(given, list):
-            raise InvalidInputError(f"groups must be a list of whole numbers, not {given!r}")
-        try:
-            public_grouping(F.p_hat.tolist(), self.width, given)
-        except UnreadableError as error:
-            raise InvalidInputError(str(error)) from None
-        return given
+        """Choose the groups of the public values, where some are to be merged and none are given."""
+        given, F, groups = super().cleaned(), self.uncertainty, self.groups
+        if groups is None and isinstance(self.width, int) and 2 <= self.width < F.shape[1]:
+            groups = entropy_keeping_groups(F.p_hat, self.width).tolist()
+        return {**given, "groups": groups}
 
     @cached_property
     def merged(self) -> tuple[Chi2Set, NDArray[np.int64]]:
@@ -241,11 +217,8 @@ class PolyOpt(TableProblem, ColumnProblem):
         """
         if best.proof is None:
             return FormSolution(Status.LIMIT)
-        plain = self.statement()
-        assert plain is not None
-        question = frame.question(plain).robust
         secret_dual = best.proof["dual"]
-        entropy = conditional_entropy_above(question)
+        entropy = conditional_entropy_above(self.question.robust)
         ceiling = certify.value_above(sum(map(Fraction, secret_dual), entropy))
         proof: dict[str, Any] = {"ceiling": ceiling, "secret_dual": secret_dual}
         if self.calibrate or self.facets or self.objective == "robust":
@@ -277,21 +250,14 @@ class PolyOpt(TableProblem, ColumnProblem):
 
     def _privacy(self) -> RobustPrivacy:
         """Return what the repair keeps: membership in Γ where the bound is one over Γ, else privacy."""
-        plain = self.statement()
-        assert plain is not None
-        asked = frame.question(plain)
+        asked = self.question
         seen = merged(asked.robust, asked.groups)
         return ConePrivacy(seen, asked.pairs) if asked.cone else RobustPrivacy(seen)
 
     def claim(self, answer: Mechanism) -> float:
         """Evaluate the utility by the checker's exact arithmetic, rounded down."""
-        plain = self.statement()
-        assert plain is not None
-        question = frame.question(plain).robust
-        rows = answer.matrix.tolist()
-        if self.objective == "robust":
-            return certify.value_below(robust_information(rows, question))
-        return certify.value_below(empirical_information(rows, question))
+        exact = robust_information if self.objective == "robust" else empirical_information
+        return certify.value_below(exact(answer.matrix.tolist(), self.question.robust))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

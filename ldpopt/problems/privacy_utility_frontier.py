@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.core import validate
 from ldpopt.core.problem import Example
-from ldpopt.problems.asymptotic_utility import RESPONSE_2_1, checked_dirichlet, privacy_floor
+from ldpopt.problems.asymptotic_utility import RESPONSE_2_1
 from ldpopt.problems.design_problem import DesignProblem
 
 
@@ -37,19 +36,6 @@ class PrivacyUtilityFrontier(DesignProblem):
     dirichlet: Any
     min_average_privacy: float
     epsilon: float | None = None  # type: ignore[assignment]
-
-    def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        return {
-            "dirichlet": checked_dirichlet(self.dirichlet, floor=True),
-            "min_average_privacy": privacy_floor(self.min_average_privacy),
-            "epsilon": None if self.epsilon is None else validate.epsilon(self.epsilon),
-        }
-
-    @property
-    def floor(self) -> float:
-        """The least average privacy."""
-        return self.min_average_privacy
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

@@ -20,8 +20,7 @@ from scipy.special import entr
 
 from ldpopt.core import certify, validate
 from ldpopt.core.column_lp import solve_listed
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import empirical_information, frame
+from ldpopt.core.exact import empirical_information
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.column_program import Sublinear
 from ldpopt.core.forms.scalar_search import ScalarSearch
@@ -76,16 +75,6 @@ class Reporting(TableProblem):
     full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 4, 8, 16)
     blocks: str = "grr"
     calibrate: bool = False
-
-    def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        given = super().cleaned()
-        validate.choice("blocks", self.blocks, ("grr", "optimal"))
-        if not isinstance(self.calibrate, bool):
-            raise InvalidInputError(f"calibrate must be true or false, not {self.calibrate!r}")
-        if self.calibrate and self.blocks != "grr":
-            raise InvalidInputError(f"calibrate needs the blocks 'grr', not {self.blocks!r}")
-        return given
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
@@ -166,7 +155,7 @@ class Reporting(TableProblem):
         elif not self.any_reports:
             yield Stage(form, self._below_ceiling)
         else:
-            cells = SplitCells(frame.question(cast(dict[str, Any], self.statement())))
+            cells = SplitCells(self.question)
             bounded = replace(cast(ScalarSearch, form), upper=cells.upper)
             yield Stage(bounded, partial(self._within_cells, cells))
 
@@ -190,8 +179,7 @@ class Reporting(TableProblem):
         # more secrets make too many staircase columns for the ceiling
         if found.point is None or self.uncertainty.shape[0] > 12:
             return found
-        asked = RobustPrivacy.against(self.uncertainty, self.epsilon).question
-        ceiling = secret_ceiling(self.uncertainty, asked)
+        ceiling = secret_ceiling(self.uncertainty, self.question.robust)
         return replace(found, bound=ceiling["ceiling"], proof=ceiling)
 
     def proven(self, solution: FormSolution) -> FormSolution:
@@ -209,7 +197,7 @@ class Reporting(TableProblem):
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the protocol at the point found, repaired to be robustly private in exact arithmetic."""
         found = self.mechanism(solution.point)
-        rows = certify.repair(found.matrix, RobustPrivacy.against(self.uncertainty, self.epsilon))
+        rows = certify.repair(found.matrix, RobustPrivacy(self.question.robust))
         return Mechanism(rows, found.inputs, found.outputs)
 
     def value(self, answer: Mechanism) -> float:
@@ -218,10 +206,7 @@ class Reporting(TableProblem):
 
     def claim(self, answer: Mechanism) -> float:
         """Evaluate the utility by the checker's exact arithmetic, rounded down."""
-        plain = self.statement()
-        assert plain is not None
-        robust = frame.question(plain).robust
-        return certify.value_below(empirical_information(answer.matrix.tolist(), robust))
+        return certify.value_below(empirical_information(answer.matrix.tolist(), self.question.robust))
 
     @cached_property
     def radii(self) -> Array:

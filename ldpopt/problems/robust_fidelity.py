@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.core import certify, validate
-from ldpopt.core.errors import InvalidInputError, SolverError
-from ldpopt.core.exact import Queries, clear_query_error, frame, query_bound_below, query_error_above
+from ldpopt.core.errors import SolverError
+from ldpopt.core.exact import clear_query_error, query_bound_below, query_error_above
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.query_program import ClimbedCone, QueryProgram
 from ldpopt.core.measure import Measure
@@ -70,13 +70,9 @@ class RobustFidelity(Problem):
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        found: dict[str, Any] = {"epsilon": validate.epsilon(self.epsilon)}
+        found = super().cleaned()
         if self.prior is not None:
             found["prior"] = validate.distribution("prior", self.prior, 2)
-            if len(found["prior"]) < 2:
-                raise InvalidInputError(
-                    "prior must have two or more secrets (rows), not one secret alone"
-                )
             cells = found["prior"].size
         else:
             F = self._confidence_set()
@@ -111,8 +107,7 @@ class RobustFidelity(Problem):
 
     def forms(self) -> Iterable[Form]:
         """Give one form: the query program over the cone."""
-        question = self._question()
-        least = certify.value_below(clear_query_error(question.p, question.queries))
+        least = certify.value_below(clear_query_error(self.question.p, self.question.queries))
         return [QueryProgram(self.cone, self.table.ravel(), self.queries, least)]
 
     def stages(self, form: Form) -> Stages:
@@ -122,22 +117,15 @@ class RobustFidelity(Problem):
     def _proven(self, solution: FormSolution) -> FormSolution:
         if solution.proof is None:
             return solution
-        question = self._question()
-        found = query_bound_below(question, solution.proof)
+        found = query_bound_below(self.question, solution.proof)
         if found is None:
-            least = certify.value_below(clear_query_error(question.p, question.queries))
+            least = certify.value_below(clear_query_error(self.question.p, self.question.queries))
             return replace(solution, bound=least, proof=None)
         return replace(solution, bound=certify.value_below(found))
 
-    def _question(self) -> Queries:
-        plain = self.statement()
-        assert plain is not None
-        question: Queries = frame.question(plain)
-        return question
-
     def _privacy(self) -> Privacy:
         """Return what the repair keeps: membership in the cone that the proof is about."""
-        robust = self._question().robust
+        robust = self.question.robust
         return self.cone if robust is None else ConePrivacy(robust, "distinct")
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
@@ -153,7 +141,7 @@ class RobustFidelity(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """Compute the error by the checker's exact arithmetic, rounded up."""
-        found = query_error_above(answer.matrix.tolist(), self._question())
+        found = query_error_above(answer.matrix.tolist(), self.question)
         if found is None:
             raise SolverError("the solver's mechanism does not tell all distributions apart")
         return certify.value_above(found)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import LevelStatement, frame
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.level_search import LevelSearch
 from ldpopt.core.measure import Measure
@@ -52,24 +49,7 @@ class RobustLevel(Problem):
         """Check the parameters."""
         given = self.matrix.matrix if isinstance(self.matrix, Mechanism) else self.matrix
         matrix, F = validate.array("matrix", given, 2), convex_set(self.uncertainty)
-        if len(matrix) != math.prod(F.shape):
-            raise InvalidInputError(
-                f"the matrix must have one row for each of {math.prod(F.shape)} cells (s, u), "
-                f"not {len(matrix)}"
-            )
         return {"matrix": matrix, "uncertainty": F.plain}
-
-    def to_params(self) -> dict[str, Any]:
-        """Return the rows as lists, and the description of the set."""
-        return {"matrix": self.matrix.tolist(), "uncertainty": self.uncertainty}
-
-    @cached_property
-    def question(self) -> LevelStatement:
-        """The question in exact arithmetic."""
-        plain = self.statement()
-        assert plain is not None
-        found: LevelStatement = frame.question(plain)
-        return found
 
     def forms(self) -> Iterable[Form]:
         """Give one form."""

@@ -4,45 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.core import certify, validate
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import (
-    AUDIT_ERROR,
-    SetOptimumQuestion,
-    UnreadableError,
-    empirical_information,
-    frame,
-)
+from ldpopt.core.exact import AUDIT_ERROR
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.forms.cut_program import CutProgram
 from ldpopt.core.limits import UNLIMITED
-from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Example, Problem, Stages
-from ldpopt.core.stage import Stage
+from ldpopt.core.problem import Example
 from ldpopt.core.subject import Subject
+from ldpopt.core.validate import Array
 from ldpopt.measures.level_over_set import level_question, proven_level
 from ldpopt.models.block_cone import BlockCone
 from ldpopt.models.convex_set import ConvexSet, convex_set
 from ldpopt.models.set_cone import SetCone
-from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems._robust.exact_proof import exact_set_proof
-from ldpopt.problems.table_problem import ceiling_of
-
-MOST_SECRETS, MOST_INPUTS = 8, 36
-"""More secrets or inputs make too many climbs."""
+from ldpopt.problems.cut_problem import CutProblem
 
 
 @dataclass(frozen=True, eq=False)
-class SetOptimum(Problem):
+class SetOptimum(CutProblem):
     """Maximise I(X; Y) over all mechanisms that are (ε, F)-RLDP for a convex set F.
 
     Lopuhaä-Zwakenberg and Goseling 2021, Definition 1, for the sets of
@@ -59,71 +46,37 @@ class SetOptimum(Problem):
     """
 
     kind: ClassVar[str] = "set-optimum"
-    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
+    most_secrets: ClassVar[int] = 8
+    most_inputs: ClassVar[int] = 36
+    search_share: ClassVar[float] = 0.5
     epsilon: float
     uncertainty: Any
 
     def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
+        """Read the level and the set, and check the size of its table."""
         F = convex_set(self.uncertainty)
-        a1, a2 = F.shape
-        if a1 > MOST_SECRETS or a1 * a2 > MOST_INPUTS:
-            raise InvalidInputError(
-                f"a table of {self.kind} may have at most {MOST_SECRETS} secrets and {MOST_INPUTS} "
-                f"cells, not {a1} and {a1 * a2}"
-            )
-        return {"epsilon": validate.epsilon(self.epsilon), "uncertainty": F.plain}
-
-    def to_params(self) -> dict[str, Any]:
-        """Return the level, and the description of the set."""
-        return {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
+        self.check_size(F.shape)
+        return {**super().cleaned(), "uncertainty": F.plain}
 
     @cached_property
     def members(self) -> ConvexSet:
         """The uncertainty set."""
         return convex_set(self.uncertainty)
 
-    @cached_property
-    def _utility(self) -> MutualInformation:
-        return MutualInformation(self.members.center.ravel())
-
     @property
-    def measure(self) -> Measure:
-        """What the utility measures."""
-        return self._utility.measure
+    def centre(self) -> Array:
+        """The center of the set."""
+        return self.members.center
 
     def forms(self) -> Iterable[Form]:
         """Give one form: the program over the cone of all private columns."""
         cone = SetCone(self.members.exact, self.epsilon)
-        prior = self.members.center.ravel()
-        inner = ColumnProgram(BlockCone(cone.least_shares(), self.epsilon, "distinct"), self._utility)
-        return [CutProgram(cone, self._utility, prior, inner)]
+        inner = ColumnProgram(BlockCone(cone.least_shares(), self.epsilon, "distinct"), self.utility)
+        return [CutProgram(cone, self.utility, self.centre.ravel(), inner)]
 
-    def stages(self, form: Form) -> Stages:
-        """Solve over the cone; the bound is the better one of the tree's and the ceiling."""
-        # the share of the time for the search: the proof of privacy takes as long as some two of its
-        # rounds, and so does the repair after it
-        yield Stage(form, self._proven, 0.5)
-
-    def _proven(self, solution: FormSolution) -> FormSolution:
-        """Make the proof exact; where the ceiling is lower, it is the bound."""
-        question = self._question.robust
-        ceiling = ceiling_of(self.members.center.sum(axis=1), question)
-        highest = ceiling["ceiling"]
-        if solution.bound is None or solution.bound >= highest or solution.proof is None:
-            return replace(solution, bound=highest, proof=ceiling)
-        try:
-            proof = exact_set_proof(solution.proof, self.members.exact, question)
-        except UnreadableError:  # the tree has boxes thinner than the checker's units
-            return replace(solution, bound=highest, proof=ceiling)
-        return replace(solution, bound=certify.dual_bound(np.array(proof["dual"])), proof=proof)
-
-    @cached_property
-    def _question(self) -> SetOptimumQuestion:
-        plain = self.statement()
-        assert plain is not None
-        found: SetOptimumQuestion = frame.question(plain)
-        return found
+    def exact_proof(self, proof: dict[str, Any]) -> dict[str, Any]:
+        """Move the members of the outer cone into F, and raise the dual vector until it is proven."""
+        return exact_set_proof(proof, self.members.exact, self.question.robust)
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism, private in exact arithmetic."""
@@ -133,14 +86,6 @@ class SetOptimum(Problem):
         rows = SetCone(self.members.exact, self.epsilon).repaired(mixed)
         a1, a2 = self.members.shape
         return Mechanism(rows, inputs=product(range(a1), range(a2)))
-
-    def value(self, answer: Mechanism) -> float:
-        """Compute I(X; Y) under the center."""
-        return float(self._utility(answer.matrix).sum())
-
-    def claim(self, answer: Mechanism) -> float:
-        """Evaluate the utility by the checker's exact arithmetic, rounded down."""
-        return certify.value_below(empirical_information(answer.matrix.tolist(), self._question.robust))
 
     def subject(self, mechanism: Mechanism) -> Subject:
         """Describe that s is hidden against every distribution of F."""

@@ -53,8 +53,7 @@ class StatisticLeakage(Problem):
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        matrix = read_matrix(self.matrix)
-        return {"matrix": matrix, "secrets": read_secrets(self.secrets, matrix.shape[0])}
+        return {"matrix": read_matrix(self.matrix), "secrets": read_secrets(self.secrets)}
 
     @property
     def form(self) -> SelectionProgram:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
-from ldpopt.core import certify, validate
+from ldpopt.core import certify
 from ldpopt.core.column_lp import solve_listed
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import (
@@ -89,7 +89,7 @@ class TableProblem(Problem):
         """Check the parameters."""
         F = self.uncertainty
         given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
-        return {"epsilon": validate.epsilon(self.epsilon), **given}
+        return {**super().cleaned(), **given}
 
     @cached_property
     def uncertainty(self) -> Chi2Set:

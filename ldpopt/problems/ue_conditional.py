@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import entr
@@ -15,12 +15,8 @@ from ldpopt.core import certify
 from ldpopt.core.certify import GRID
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.exact import (
-    MOST_UNARY_SECRETS,
     UNIT,
     Protocol,
-    Reporting,
-    RobustStatement,
-    frame,
     is_reporting_protocol,
     is_unary_private,
     read_unary,
@@ -38,7 +34,6 @@ from ldpopt.problems._robust import unary_bound
 from ldpopt.problems._robust.response_limits import Apart, lines, of_pair, reported_apart, rights
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.reporting_problem import level_of, plain_member
-from ldpopt.problems.table_problem import RobustPrivacy
 
 MOST_REPORTS = 4096
 """With more different reports the answer states the parameters of the protocol, not its matrix."""
@@ -72,11 +67,6 @@ class UEConditional(GRRConditional):
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
         given = super().cleaned()
-        if self.uncertainty.shape[0] > MOST_UNARY_SECRETS:
-            raise InvalidInputError(
-                f"the table has {self.uncertainty.shape[0]} secrets: the utility of unary encoding "
-                f"is a sum over all their subsets, and at most {MOST_UNARY_SECRETS} are allowed"
-            )
         if self.blocks == "optimal" and self.reports > MOST_REPORTS:
             raise InvalidInputError(
                 f"optimal blocks need a list of all reports: at most {MOST_REPORTS} are allowed, and "
@@ -129,7 +119,7 @@ class UEConditional(GRRConditional):
         At small ε and large n the limits are quotients of numbers that cancel: floats keep so few
         digits that no split has the blocks found, and the checker would refuse the protocol.
         """
-        parts = Protocol(self._question, [])
+        parts = Protocol(self.question, [])
         g = min(max(units_down(math.exp(point[0])), UNIT), parts.top)
         return np.array([right / UNIT for right in parts.rights(g)])
 
@@ -215,7 +205,7 @@ class UEConditional(GRRConditional):
                     max(_on_grid(y), _on_grid(1 / a2 + GRID)) for y in right - touch * (right - 1 / a2)
                 ],
             }
-            if is_unary_private(read_unary(answer, self._robust), self._robust):
+            if is_unary_private(read_unary(answer, self.question.robust), self.question.robust):
                 return answer
             touch *= 2
         raise SolverError("the solver's protocol is too far from private to be repaired")
@@ -228,21 +218,11 @@ class UEConditional(GRRConditional):
         """
         found = super().lift(form, solution)
         for step in SMALLER if self.calibrate else ():
-            if is_reporting_protocol(found.matrix.tolist(), self._question):
+            if is_reporting_protocol(found.matrix.tolist(), self.question):
                 break
             point = solution.point * np.array([1 - step, 1.0])
             found = super().lift(form, replace(solution, point=point))
         return found
-
-    @cached_property
-    def _question(self) -> Reporting:
-        plain = self.statement()
-        assert plain is not None
-        return cast(Reporting, frame.question(plain))
-
-    @property
-    def _robust(self) -> RobustStatement:
-        return RobustPrivacy.against(self.uncertainty, self.epsilon).question
 
     def value(self, answer: Any) -> float:
         """Compute I(X; Y) under p̂, from the matrix or from the parameters."""
@@ -257,7 +237,8 @@ class UEConditional(GRRConditional):
         """Evaluate the utility by the checker's exact arithmetic, rounded down."""
         if isinstance(answer, Mechanism):
             return super().claim(answer)
-        return certify.value_below(unary_value_below(read_unary(answer, self._robust), self._robust))
+        robust = self.question.robust
+        return certify.value_below(unary_value_below(read_unary(answer, robust), robust))
 
     def audit(self, answer: Any) -> dict[str, Any]:
         """Measure the exact level of a matrix; parameters are decided by the checker alone."""

@@ -22,7 +22,7 @@ from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.robust_fidelity import RobustFidelity
-from ldpopt.problems.robust_optimum import MOST_INPUTS, MOST_SECRETS, RobustOptimum
+from ldpopt.problems.robust_optimum import RobustOptimum
 from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.ue_conditional import MOST_REPORTS, UEConditional
@@ -222,8 +222,9 @@ def _too_many_reports(question: Question) -> str | None:
 
 def _too_large(question: Question) -> str | None:
     a1, a2 = question.counts.shape
-    if a1 > MOST_SECRETS or a1 * a2 > MOST_INPUTS:
-        return f"takes at most {MOST_SECRETS} secrets and {MOST_INPUTS} cells, not {a1} and {a1 * a2}"
+    secrets, cells = RobustOptimum.most_secrets, RobustOptimum.most_inputs
+    if a1 > secrets or a1 * a2 > cells:
+        return f"takes at most {secrets} secrets and {cells} cells, not {a1} and {a1 * a2}"
     return _without_set(question)
 
 

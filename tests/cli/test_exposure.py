@@ -94,9 +94,9 @@ def test_page(people, ldpopt, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--threshold", "0"), "threshold must be a finite number > 0, not 0.0"),
-        (("--threshold", "2"), "threshold must lie in (0, 1], not 2"),
-        (("--budget", "-1"), "budget must lie in [0, 1], not -1"),
+        (("--threshold", "0"), "threshold must be a finite number above 0 to 1, not 0.0"),
+        (("--threshold", "2"), "threshold must be a finite number above 0 to 1, not 2.0"),
+        (("--budget", "-1"), "budget must be a finite number from 0 to 1, not -1.0"),
         (("--columns", "age,age"), "columns must be different, not age, age"),
         (("--columns", "wage"), "wage"),
     ],

@@ -137,7 +137,7 @@ def test_optimal_is_over_the_provably_safe_sets(seed, budget):
 def test_the_redacted_value_is_a_value_of_its_own():
     """A real −1 stays apart from the redacted users."""
     table = [[-1]] * 5 + [[7]] * 5 + [[8]] + [[9]]
-    columns = FeatureRelease(0.4, 0.0, table=table, redact=0.1).released.columns
+    columns = FeatureRelease(0.4, 0.0, table=table, redact=0.1).question.columns
     assert columns is not None
     assert sorted(Counter(columns[0]).values()) == [2, 5, 5]
 

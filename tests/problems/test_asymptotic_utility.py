@@ -324,10 +324,13 @@ def test_malformed_files_are_unreadable(document):
     ("make", "message"),
     [
         (lambda: AsymptoticUtility(1.0, [0.5, -1.0]), "alpha"),
-        (lambda: AsymptoticUtility(1.0, [0.5, 1e-3]), "dirichlet must lie between"),
+        (
+            lambda: AsymptoticUtility(1.0, [0.5, 1e-3]),
+            r"dirichlet\[1\] must be a finite number from 0.01 to 10000.0, not 0.001",
+        ),
         (
             lambda: AsymptoticUtility(1.0, [0.5] * 17),
-            "at most 16 entries if they are equal, without a floor, not 17",
+            "dirichlet must be a list of 2 to 16 entries, .* not a list of 17",
         ),
         (
             lambda: AsymptoticUtility(1.0, [0.5] * 11, 0.5),
@@ -338,7 +341,10 @@ def test_malformed_files_are_unreadable(document):
             "at most 6 entries if they are different, with a floor",
         ),
         (lambda: AsymptoticUtility(-1.0, [0.5, 0.5]), "epsilon"),
-        (lambda: AsymptoticUtility(1.0, [0.5, 0.5], 1.0), r"min_average_privacy must lie in \[0, 1\)"),
+        (
+            lambda: AsymptoticUtility(1.0, [0.5, 0.5], 1.0),
+            "min_average_privacy must be a finite number from 0 below 1",
+        ),
         (
             lambda: AsymptoticUtility(1.0, np.arange(1.0, 10.0)),
             "at most 8 entries if they are different",

@@ -233,10 +233,10 @@ def test_garbage_is_unreadable(document, change):
 @pytest.mark.parametrize(
     ("params", "complaint"),
     [
-        ({"marginals": [], "threshold": 0.1}, "at least one"),
+        ({"marginals": [], "threshold": 0.1}, "marginals must be a list of 1 to 64 entries"),
         ({"marginals": [[0.5, 0.6]], "threshold": 0.1}, r"marginals\[0\] must sum to 1"),
-        ({"marginals": TWO, "threshold": 0}, "threshold must be a finite number > 0, not 0"),
-        ({"marginals": TWO, "threshold": 2}, "threshold must lie in"),
+        ({"marginals": TWO, "threshold": 0}, "threshold must be a finite number above 0 to 1, not 0"),
+        ({"marginals": TWO, "threshold": 2}, "threshold must be a finite number above 0 to 1, not 2"),
         ({"marginals": TWO, "threshold": 0.1, "method": "magic"}, "magic"),
     ],
 )

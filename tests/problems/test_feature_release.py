@@ -100,7 +100,7 @@ def test_redacting_rare_values(seed, at):
     marginals = [rng.dirichlet(np.full(5, 0.7)) for _ in range(4)]
     for data in ({"table": table}, {"marginals": marginals}):
         problem = FeatureRelease(0.02, 0.2, redact=at, **data)
-        released = problem.released
+        released = problem.question
         columns = released.columns or [None] * 4
         for p, column, w in zip(
             released.marginals or [None] * 4, columns, released.weights, strict=True
@@ -113,7 +113,7 @@ def test_redacting_rare_values(seed, at):
         assert verify(result)
         assert result.value == pytest.approx(
             max(
-                sum(problem.released.weights[j] for j in s)
+                sum(problem.question.weights[j] for j in s)
                 for size in range(5)
                 for s in combinations(range(4), size)
                 if not s or problem.exposure(s) <= 0.2
@@ -261,15 +261,21 @@ def test_garbage_is_unreadable(document, change):
     [
         ({}, "either 'marginals' or 'table'"),
         ({"marginals": [[1.0]], "table": [[1]]}, "either 'marginals' or 'table'"),
-        ({"marginals": []}, "at least one"),
-        ({"marginals": [[1.0]], "budget": 2}, "budget must lie in"),
-        ({"marginals": [[1.0]], "threshold": 2}, "threshold must lie in"),
+        ({"marginals": []}, "marginals must be a list of 1 to 64 entries"),
+        ({"marginals": [[1.0]], "budget": 2}, "budget must be a finite number from 0 to 1, not 2"),
+        (
+            {"marginals": [[1.0]], "threshold": 2},
+            "threshold must be a finite number above 0 to 1, not 2",
+        ),
         ({"marginals": [[1.0]], "weights": [1, 2]}, "weights must be 1 numbers"),
         ({"table": [[1], [1, 2]]}, "same length"),
         ({"marginals": [[1.0]], "users": 3}, "'users' needs a 'table'"),
         ({"table": [[1]], "users": 3, "redact": 0.1}, "cannot be given together with 'redact'"),
-        ({"table": [[1]], "users": 0}, "users must be a whole number >= 1, not 0"),
-        ({"table": [[1]], "users": 3, "delta": 1}, "delta must lie between 0 and 1, not 1"),
+        ({"table": [[1]], "users": 0}, "users must be a whole number from 1 to 2,000,000, not 0"),
+        (
+            {"table": [[1]], "users": 3, "delta": 1},
+            "delta must be a finite number above 0 below 1, not 1",
+        ),
     ],
 )
 def test_bad_input(params, complaint):

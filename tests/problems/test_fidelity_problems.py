@@ -173,14 +173,26 @@ def test_minimax_bounds(loss: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "params", "complaint"),
     [
-        ("fidelity", {"prior": [0.5, 0.5, 0], "epsilon": 1}, r"prior\[2\] is 0"),
-        ("fidelity", {"prior": [1.0], "epsilon": 1}, "two or more entries"),
+        (
+            "fidelity",
+            {"prior": [0.5, 0.5, 0], "epsilon": 1},
+            r"prior\[2\] must be a finite number above 0 .*, not 0.0",
+        ),
+        ("fidelity", {"prior": [1.0], "epsilon": 1}, "prior must be a list of 2 or more entries"),
         ("fidelity", {"prior": [1.0, 1e-200], "epsilon": 1}, "must be at least 1e-15"),
-        ("minimax-fidelity", {"inputs": 5, "epsilon": 1, "p0": 1e-200}, "p0 must be at least 1e-15"),
+        (
+            "minimax-fidelity",
+            {"inputs": 5, "epsilon": 1, "p0": 1e-200},
+            "p0 must be a finite number from 1e-15",
+        ),
         ("fidelity", {"prior": ZIPF, "epsilon": 1, "loss": "kl"}, "loss must be one of"),
         ("fidelity", {"prior": ZIPF, "epsilon": 1, "family": "circulant"}, "family must be one of"),
         ("minimax-fidelity", {"inputs": 5, "epsilon": 1, "p0": 0.3}, "p0 must be at most 1/k = 1/5"),
-        ("minimax-fidelity", {"inputs": 5, "epsilon": 1, "p0": 0}, "p0 must be a finite number > 0"),
+        (
+            "minimax-fidelity",
+            {"inputs": 5, "epsilon": 1, "p0": 0},
+            "p0 must be a finite number from 1e-15",
+        ),
     ],
 )
 def test_bad_input(kind: str, params: dict[str, Any], complaint: str) -> None:

@@ -81,11 +81,11 @@ def test_tampering_is_refuted() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"tau": 2, "d": 2, "budget": -1}, "budget must be a finite number >= 0, not -1"),
+        ({"tau": 2, "d": 2, "budget": -1}, "budget must be a finite number from 0 to 30, not -1"),
         ({"tau": 2.5, "d": 2, "budget": 1}, "tau must be a whole number"),
         (
             {"tau": 2, "d": 2, "budget": 1, "secrets": [0]},
-            "secrets must be 3 labels, for 3 histograms, not 1",
+            "secrets must be 3 labels, one per row of costs, not 1",
         ),
         ({"tau": 100, "d": 50, "budget": 1}, "too many to list"),
     ],
@@ -144,8 +144,8 @@ def test_costs_of_ones_own(seed: int, tmp_path) -> None:
         ({"tau": 2, "d": 2, "budget": 1.0, "scale": 2}, "needs tau and d, or costs"),
         ({"tau": 2, "costs": [[1]], "secrets": [0]}, "neither tau nor d"),
         ({"costs": [[1, 2]]}, "needs secrets"),
-        ({"costs": [[0.5, 2]], "secrets": [0]}, "whole numbers"),
-        ({"costs": [[1, -2]], "secrets": [0]}, "whole numbers"),
+        ({"costs": [[0.5, 2]], "secrets": [0]}, "must be a whole number"),
+        ({"costs": [[1, -2]], "secrets": [0]}, "must be a whole number"),
         ({"costs": [[1, 2]], "secrets": [0], "scale": 0}, "scale must be"),
     ],
 )

@@ -71,7 +71,7 @@ def test_large_fields() -> None:
     [
         ({"inputs": 1, "epsilon": 1}, "inputs must be a whole number from 2"),
         ({"inputs": 2.5, "epsilon": 1}, "not 2.5"),
-        ({"inputs": True, "epsilon": 1}, "not True"),
+        ({"inputs": True, "epsilon": 1}, "inputs must be a whole number from 2 to 100,000, not true"),
         ({"inputs": 5, "epsilon": -1}, "epsilon must be a finite number > 0, not -1"),
         ({"inputs": 5}, "needs the parameter 'epsilon'"),
     ],

@@ -299,7 +299,7 @@ def test_bad_input():
         GRRConditional(1.0, TABLE, 100, blocks="best")
     with pytest.raises(InvalidInputError, match="calibrate must be true or false"):
         GRRConditional(1.0, TABLE, 100, calibrate=1)
-    with pytest.raises(InvalidInputError, match="at most 12 are allowed"):
+    with pytest.raises(InvalidInputError, match="at most 12 secrets, not 13"):
         UEConditional(1.0, np.full((13, 2), 1 / 26), 100)
     with pytest.raises(InvalidInputError, match="at most 4096 are allowed"):
         UEConditional(1.0, np.full((6, 6), 1 / 36), 100, blocks="optimal")

@@ -108,7 +108,7 @@ def test_three_by_three_tables_and_a_confidence_set():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"prior": [[0.5, 0.5]]}, "two or more secrets"),
+        ({"prior": [[0.5, 0.5]]}, "prior must be a list of 2 or more entries"),
         ({"prior": SQUARE, "queries": [[1, 1, 1, 1]]}, "two different entries"),
         ({"prior": SQUARE, "queries": [[1, 0, 1]]}, "must have 4 entries"),
         ({"prior": SQUARE, "n": 10}, "a prior stands for all distributions"),

@@ -200,7 +200,9 @@ def test_tables_and_rows_that_do_not_fit_are_refused():
     for given, words in ((members, "2 or more entries"), ([[[True, 0.0], [0.0, 0.0]]], "finite number")):
         with pytest.raises(InvalidInputError, match=words):
             ConvexSet("scenarios", members=given)
-    with pytest.raises(InvalidInputError, match=r"4 cells .* not 3"):
+    with pytest.raises(
+        InvalidInputError, match=r"matrix must be a list of 4 or more entries, .* not a list of 3"
+    ):
         problem(
             "robust-level",
             matrix=np.full((3, 2), 0.5),

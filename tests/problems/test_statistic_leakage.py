@@ -223,7 +223,7 @@ def test_malformed_files_are_unreadable(changes) -> None:
     [
         ([[0.5, 0.4]], [0], "row 0 of the matrix must sum to 1, but sums to 0.9"),
         ([[1.5, -0.5]], [0], "-0.5, not a probability"),
-        ([[0.5, 0.5]], [0, 1], "secrets must be 1 labels, for 1 rows of the matrix, not 2"),
+        ([[0.5, 0.5]], [0, 1], "secrets must be 1 labels, one per row of the matrix, not 2"),
         ([[0.5, 0.5]], [{}], "must be a string, a number"),
         (np.eye(2), [1, 1.0], "must write equal labels alike, not both '1' and '1.0'"),
         (np.eye(2), [("a", 1), ("a", True)], "must write equal labels alike"),

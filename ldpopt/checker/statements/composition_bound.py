@@ -72,14 +72,6 @@ def _question(plain: dict[str, Any]) -> Question:
     return Question(plain["marginals"], plain["threshold"], plain["method"])
 
 
-def read_question(params: dict[str, Any]) -> Question:
-    """Build the question that parameters ask."""
-    return _question(STATEMENT.read(_statement(params)))
-
-
-# ---------------------------------------------------------------- values and bounds
-
-
 def proven_by(question: Question, answer: Any, where: str) -> Fraction:
     """Compute the exposure that no joint exceeds, by the rule or the tree of an answer.
 

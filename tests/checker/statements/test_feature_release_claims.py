@@ -177,7 +177,7 @@ def test_a_result_is_optimal_among_the_sets_that_its_bound_is_about():
 def test_redaction_is_exact():
     """0.1 + 0.2 is 0.3, and so is the weight that is left 0.7."""
     problem = FeatureRelease(0.05, 0.5, marginals=[[0.7, 0.1, 0.2]], redact=0.15)
-    assert problem.released.marginals == [[Fraction(7, 10), Fraction(3, 10)]]
+    assert problem.question.marginals == [[Fraction(7, 10), Fraction(3, 10)]]
     result = solve(problem)
     assert result.value == result.bound == 0.7
     assert verify(result)
