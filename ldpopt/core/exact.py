@@ -33,12 +33,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.asymptotic_value import utility as asymptotic_utility
     from ldpopt.checker.kernel.proofs.block_splits import Cells as BlockCells
     from ldpopt.checker.kernel.proofs.block_splits import Splits as BlockSplits
-    from ldpopt.checker.kernel.proofs.column_utilities import (
-        MOST_LOG_POWER,
-        OF_A_PRIOR,
-        OF_HYPOTHESES,
-        utility_below,
-    )
+    from ldpopt.checker.kernel.proofs.column_utilities import MOST_LOG_POWER, OF_A_PRIOR, OF_HYPOTHESES
     from ldpopt.checker.kernel.proofs.confidence_set import ALPHA as SET_ALPHA
     from ldpopt.checker.kernel.proofs.confidence_set import SAMPLES as SET_SAMPLES
     from ldpopt.checker.kernel.proofs.confidence_set import (
@@ -47,7 +42,7 @@ if TYPE_CHECKING:
         read_robust_question,
     )
     from ldpopt.checker.kernel.proofs.confidence_set import is_member as is_confidence_member
-    from ldpopt.checker.kernel.proofs.differences import Budget, Difference, Vector
+    from ldpopt.checker.kernel.proofs.differences import Budget, Difference
     from ldpopt.checker.kernel.proofs.dirichlet_points import UNIT as POINT_UNIT
     from ldpopt.checker.kernel.proofs.dirichlet_points import prior_points
     from ldpopt.checker.kernel.proofs.encodings import ENCODING, MOST_BUCKETS, read_encoding
@@ -114,13 +109,14 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.weak_duality import dominates as dominates_program
     from ldpopt.checker.kernel.proofs.weak_duality import left_sides as program_left_sides
     from ldpopt.checker.kernel.proofs.weak_duality import lifted_rows
+    from ldpopt.checker.kernel.proofs.weak_duality import on_corners as dominates_private_columns
     from ldpopt.checker.kernel.proofs.weak_duality import proven_bound as program_bound
     from ldpopt.checker.kernel.proofs.weak_duality import read_proof as read_program_proof
     from ldpopt.checker.kernel.proofs.worst_alpha import loss_above, worst_alpha_above
     from ldpopt.checker.kernel.reading import DEEPEST, UnreadableError, unshown
     from ldpopt.checker.kernel.schema import LEAST_EPSILON, MOST_EPSILON, Schema, normalised
     from ldpopt.checker.kernel.schema import SUM_TOLERANCE as EXACT_SUM_TOLERANCE
-    from ldpopt.checker.kernel.units import UNIT, units_down
+    from ldpopt.checker.kernel.units import UNIT, Vector, units_down
     from ldpopt.checker.statements.asymptotic_utility import private_enough
     from ldpopt.checker.statements.composition_bound import METHODS as COMPOSITION_METHODS
     from ldpopt.checker.statements.composition_bound import Question as CompositionQuestion
@@ -141,7 +137,6 @@ if TYPE_CHECKING:
     from ldpopt.checker.statements.robust_fidelity import bound_below as query_bound_below
     from ldpopt.checker.statements.robust_fidelity import error_above as query_error_above
     from ldpopt.checker.statements.set_optimum import exact_columns
-    from ldpopt.checker.statements.staircase import dominates as dominates_private_columns
     from ldpopt.checker.statements.statistic_leakage import MATRIX as LEAKAGE_MATRIX
     from ldpopt.checker.statements.table_design import KNOWN_SAMPLES, private_together
     from ldpopt.checker.statements.table_design import counted as is_counted
@@ -165,12 +160,12 @@ HOMES = {
     ),
     "kernel.proofs.asymptotic_value": "DesignStatement utility:asymptotic_utility",
     "kernel.proofs.block_splits": "Cells:BlockCells Splits:BlockSplits",
-    "kernel.proofs.column_utilities": "MOST_LOG_POWER OF_A_PRIOR OF_HYPOTHESES utility_below",
+    "kernel.proofs.column_utilities": "MOST_LOG_POWER OF_A_PRIOR OF_HYPOTHESES",
     "kernel.proofs.confidence_set": (
         "ALPHA:SET_ALPHA RobustStatement SAMPLES:SET_SAMPLES check_table "
         "is_member:is_confidence_member read_robust_question"
     ),
-    "kernel.proofs.differences": "Budget Difference Vector",
+    "kernel.proofs.differences": "Budget Difference",
     "kernel.proofs.dirichlet_points": "UNIT:POINT_UNIT prior_points",
     "kernel.proofs.encodings": (
         "ENCODING MOST_BUCKETS NAMES:ENCODING_NAMES error:encoding_error read_encoding"
@@ -215,13 +210,13 @@ HOMES = {
     "kernel.proofs.uncertainty_sets": "Scenarios:ScenarioSet UncertaintySet Wasserstein:WassersteinBall",
     "kernel.proofs.weak_duality": (
         "Proof:ProgramProof Question:ProgramQuestion dominates:dominates_program "
-        "left_sides:program_left_sides lifted_rows "
+        "left_sides:program_left_sides lifted_rows on_corners:dominates_private_columns "
         "proven_bound:program_bound read_proof:read_program_proof"
     ),
     "kernel.proofs.worst_alpha": "loss_above worst_alpha_above",
     "kernel.reading": "DEEPEST UnreadableError unshown",
     "kernel.schema": ("LEAST_EPSILON MOST_EPSILON SUM_TOLERANCE:EXACT_SUM_TOLERANCE Schema normalised"),
-    "kernel.units": "UNIT units_down",
+    "kernel.units": "UNIT Vector units_down",
     "statements.asymptotic_utility": "private_enough",
     "statements.composition_bound": (
         "METHODS:COMPOSITION_METHODS Question:CompositionQuestion "
@@ -235,7 +230,6 @@ HOMES = {
     "statements.reporting": "MOST_SECRETS:MOST_UNARY_SECRETS",
     "statements.robust_fidelity": "bound_below:query_bound_below error_above:query_error_above",
     "statements.set_optimum": "exact_columns",
-    "statements.staircase": "dominates:dominates_private_columns",
     "statements.statistic_leakage": "MATRIX:LEAKAGE_MATRIX",
     "statements.table_design": (
         "KNOWN_SAMPLES counted:is_counted digest:design_digest private_together"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ldpopt.core import certify
-from ldpopt.core.exact import dominates_private_columns, frame, utility_below
+from ldpopt.core.exact import dominates_private_columns, frame
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram, Cone, Sublinear
 from ldpopt.core.measure import Measure
@@ -102,4 +102,4 @@ class ColumnProblem(Problem):
         plain = self.statement()
         if plain is None or plain["form"] != "column-program":
             return self.value(answer)
-        return certify.value_below(utility_below(answer.matrix.tolist(), frame.question(plain)))
+        return certify.value_below(frame.question(plain).gain(answer.matrix.tolist()).low)

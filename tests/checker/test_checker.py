@@ -19,7 +19,7 @@ from ldpopt import solve, testing
 from ldpopt.checker import frame
 from ldpopt.checker.kernel import arithmetic, reading
 from ldpopt.checker.kernel.proofs import column_utilities
-from ldpopt.checker.statements import staircase
+from ldpopt.checker.kernel.proofs.weak_duality import on_corners
 from ldpopt.core.status import relative_gap
 from ldpopt.models.cones import SecretCone
 from ldpopt.models.utilities import Divergence, MutualInformation
@@ -179,7 +179,7 @@ def test_another_package_may_state_a_form_of_any_section(tmp_path):
     code = f"""
 from ldpopt.checker import frame
 from ldpopt.checker.kernel import reading
-from ldpopt.checker.statements import staircase
+from ldpopt.checker.statements import program
 assert all(claim.holds for claim in frame.check(reading.read("result.json"), {question}))
 """
     done = subprocess.run(
@@ -230,7 +230,7 @@ def asked(secrets, epsilon, utility, rows):
 
 def corner_excess(question, dual, utility):
     """The largest g(v) − β·v over all listed corners: what the checker decides without listing."""
-    rays = SecretCone(question.secrets, question.epsilon).rays()
+    rays = SecretCone(question.parts[0].secrets, question.parts[0].epsilon).rays()
     return float((utility(rays) - np.array(dual) @ rays).max())
 
 
@@ -258,7 +258,7 @@ def test_dominance_agrees_with_brute_force(k, name, epsilon, seed, blocks):
     for shifted in (dual, touching, dual + max(excess, 0) + 1e-9, dual + 1):
         left = corner_excess(question, shifted, utility)
         if abs(left) > 1e-12:
-            assert staircase.dominates(shifted.tolist(), question) == (left < 0)
+            assert on_corners(shifted.tolist(), question) == (left < 0)
 
 
 def test_equal_inputs_do_not_make_the_proof_exponential():
@@ -267,8 +267,8 @@ def test_equal_inputs_do_not_make_the_proof_exponential():
     sizes = np.arange(k + 1)
     q = 1 + (math.e - 1) * sizes / k
     best = float(((math.e * sizes / k - q * np.log(q)) / q).max())
-    assert staircase.dominates([best / k + 1e-12] * k, question)
-    assert not staircase.dominates([best / k - 1e-12] * k, question)
+    assert on_corners([best / k + 1e-12] * k, question)
+    assert not on_corners([best / k - 1e-12] * k, question)
 
 
 def test_exp_below():
@@ -278,12 +278,12 @@ def test_exp_below():
         assert 0 < exact - arithmetic.exp_below(epsilon) < exact * Fraction(1, 10**19)
 
 
-def test_utility_below_agrees_with_floats():
+def test_the_enclosed_utility_agrees_with_floats():
     rng = np.random.default_rng(0)
     W = rng.dirichlet(np.ones(6), size=4)
     for name, rows in (("mutual-information", [PRIOR]), ("kl", PAIR), ("chi-squared", PAIR)):
         question = asked((0, 1, 2, 3), 1.0, name, tuple(map(tuple, rows)))
         arrays = [np.array(row) for row in rows]
         utility = MutualInformation(*arrays) if len(rows) == 1 else Divergence(*arrays, name)
-        exact = float(column_utilities.utility_below(W.tolist(), question))
+        exact = float(question.gain(W.tolist()).low)
         assert exact == pytest.approx(utility(W).sum(), abs=1e-14)

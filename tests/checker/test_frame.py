@@ -15,7 +15,7 @@ from ldpopt.checker.kernel.budget import UndecidedError, limited, reserve, tick
 from ldpopt.checker.kernel.claims import Claim, decided, verdict
 from ldpopt.checker.kernel.optimality import NOISE, is_optimal, relative_gap
 from ldpopt.checker.kernel.reading import UnreadableError
-from ldpopt.checker.statements import staircase
+from ldpopt.checker.statements import program
 from ldpopt.core.status import Status
 from ldpopt.problems import LeakageDesign, Staircase
 
@@ -220,8 +220,8 @@ def test_what_gives_up_between_two_claims_ends_its_own_part_alone(document, monk
         yield Claim("", "exact", True, "bound")
         raise error("on purpose")
 
-    form = replace(staircase.SECTION.forms["column-program"], bound=gives_up)
-    monkeypatch.setitem(staircase.SECTION.forms, "column-program", form)
+    form = replace(program.SECTION.forms["column-program"], bound=gives_up)
+    monkeypatch.setitem(program.SECTION.forms, "column-program", form)
     found = frame.check(document | {"gap": 0.125})
     assert [claim.holds for claim in found if claim.what == "bound"] == [True, None]
     assert [claim.what for claim in found if claim.holds is False] == ["gap"]

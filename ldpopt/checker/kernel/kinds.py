@@ -1,8 +1,8 @@
 """Which section of ``statements`` decides which kind and which form."""
 
 KINDS = {
-    "staircase": "staircase",
-    "secret-staircase": "staircase",
+    "staircase": "program",
+    "secret-staircase": "program",
     "circulant-fidelity": "fidelity",
     "square-fidelity": "fidelity",
     "broad-fidelity": "fidelity",
@@ -27,8 +27,8 @@ KINDS = {
 }
 """The section of every kind; it is imported when a file of the kind is read."""
 FORMS = {
-    "column-program": "staircase",
-    "private-mechanism": "staircase",
+    "column-program": "program",
+    "private-mechanism": "program",
     "matrix-program": "fidelity",
     "moment-program": "fidelity",
     "minimax-program": "fidelity",

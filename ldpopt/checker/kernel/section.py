@@ -87,11 +87,6 @@ class Section:
     forms: Mapping[str, Decider]
 
 
-def nothing(case: Case) -> Iterator[Claim]:
-    """Make no claim: the bound of forms without an objective."""
-    yield from ()
-
-
 def maximise(question: Any) -> Sense:
     """Return the sense of forms that always maximise."""
     return "maximise"

@@ -13,11 +13,14 @@ stand for a prior (2^−64, ``dirichlet_points.py``), the numbers of a proof tre
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 
 Rational = int | float | Fraction
 """A number that is exactly what it says: a float is the dyadic rational that it stores."""
+Vector = Mapping[int, Fraction]
+"""The entries of a vector that are not 0."""
 BITS = 192
 UNIT = 1 << BITS
 

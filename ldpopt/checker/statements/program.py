@@ -1,4 +1,4 @@
-"""Questions that are composed: the kind ``program``.
+"""Questions that are composed: the kinds ``program``, ``staircase`` and ``secret-staircase``.
 
 Statement. Maximise Σ_y g(w_y) over mechanisms W ≥ 0 whose rows sum to 1, whose columns w_y each lie in
 one of the cones of every part of privacy, and which keep the budgets Σ_y h_j(w_y) ≤ b_j of all parts
@@ -8,21 +8,35 @@ most such a sum, with a g that vectors of the file say, and an offset (:mod:`.de
 value Σ_i a_i·w_i.
 
 It is bounded by weak duality: :mod:`.weak_duality`.
+
+The kinds ``staircase`` and ``secret-staircase`` are names of compositions: the notion of privacy is
+``secret``, of which ``ldp`` is the case where no two inputs share one, and the utility is an objective.
+So are the forms ``column-program``, in which a kind of another package may state the same, and
+``private-mechanism``, the privacy alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
 from ..kernel.arithmetic import enclose
 from ..kernel.claims import Claim, decided
+from ..kernel.proofs.column_utilities import (
+    MOST_LOG_POWER,
+    OF_A_PRIOR,
+    OF_HYPOTHESES,
+    ORDER,
+    UTILITIES,
+)
 from ..kernel.proofs.objective_parts import MAXIMISED, MINIMISED, Objective, read_objective, unstated
 from ..kernel.proofs.privacy_parts import MOST_INPUTS, PARTS, listed, read_part
-from ..kernel.proofs.private_rows import read_matrix, stochastic
+from ..kernel.proofs.private_rows import level_claims, read_matrix, stochastic
 from ..kernel.proofs.weak_duality import (
+    DUAL,
     PROOF,
     Condition,
     Question,
@@ -31,7 +45,18 @@ from ..kernel.proofs.weak_duality import (
     read_proof,
 )
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import List, Matrix, Number, Record, Whole, Word
+from ..kernel.schema import (
+    EPSILON,
+    Anything,
+    Distribution,
+    Joint,
+    List,
+    Matrix,
+    Number,
+    Record,
+    Whole,
+    Word,
+)
 from ..kernel.section import Case, Decider, Kind, Section
 
 MOST_PARTS = 8
@@ -103,10 +128,11 @@ def _condition(
 
 def _answer(document: dict[str, Any], asked: Question) -> list[list[float]]:
     """Read the mechanism; names that are pairs (s, u) must be in the order in which parts read them."""
-    k = asked.objective.inputs
-    for width in (width for part in asked.parts for width in part.widths):
-        read_matrix(document, k, [x // width for x in range(k)])
-    return read_matrix(document, k)
+    k, orders = asked.objective.inputs, [part.secrets for part in asked.parts]
+    orders += [tuple(x // width for x in range(k)) for part in asked.parts for width in part.widths]
+    for order in orders:
+        matrix = read_matrix(document, k, order if len(set(order)) < k else ())
+    return matrix
 
 
 def _members(case: Case) -> Iterator[Claim]:
@@ -164,21 +190,123 @@ def _bound(case: Case) -> Iterator[Claim]:
     yield decided("bound", words, test, about=about, value=case.bound)
 
 
+PROGRAM = Decider(
+    statement=Record(
+        {"form": Word("program"), **REQUIRED}, {**OPTIONAL, "inputs": Whole(2, MOST_INPUTS)}
+    ),
+    question=question,
+    answer=_answer,
+    members=_members,
+    value=_value,
+    bound=_bound,
+    sense=lambda asked: asked.sense,
+    proof=PROOF,
+    states_objective=lambda asked: bool(asked.objective.name),
+)
+
+# ---------------------------------------------------------------- names of compositions
+
+PRIVACY = {"secrets": List(Anything(), 2), "epsilon": Anything()}
+UTILITY = {"utility": Word(*UTILITIES), "distributions": List(Anything(), 1)}
+"""What statements say; the parts of the composition read it."""
+
+
+def _staircase(params: dict[str, Any]) -> dict[str, Any]:
+    rows = _rows("staircase", params)
+    return _column_program(list(range(len(rows[0]))), params, rows)
+
+
+def _secret_staircase(params: dict[str, Any]) -> dict[str, Any]:
+    tables = _rows("secret-staircase", params)
+    if len({(len(table), len(table[0])) for table in tables}) != 1:
+        raise UnreadableError("hypotheses must be matrices of one shape")
+    secrets = [s for s, row in enumerate(tables[0]) for _ in row]
+    return _column_program(secrets, params, [[p for row in table for p in row] for table in tables])
+
+
+def _rows(kind: str, params: dict[str, Any]) -> list[Any]:
+    """List the prior alone, or the hypotheses; refuse a utility that needs the other."""
+    given = "hypotheses" in params
+    if given == ("prior" in params):
+        raise UnreadableError(f"{kind} needs either 'prior' or 'hypotheses', not both")
+    utility, allowed = params.get("utility"), OF_HYPOTHESES if given else OF_A_PRIOR
+    if utility not in allowed and (given or utility is not None):
+        what = "hypotheses need" if given else "a prior needs"
+        raise UnreadableError(f"{what} the utility {', '.join(allowed[:-1])} or {allowed[-1]}")
+    return params["hypotheses"] if given else [params["prior"]]
+
+
+def _column_program(secrets: Any, params: dict[str, Any], rows: list[Any]) -> dict[str, Any]:
+    found = {
+        "form": "column-program",
+        "secrets": secrets,
+        "epsilon": params["epsilon"],
+        "utility": params.get("utility", "mutual-information"),
+        "distributions": rows,
+    }
+    return found | {key: params[key] for key in ("weights", "order") if key in params}
+
+
+def _column_question(plain: dict[str, Any]) -> Question:
+    """Compose the question of a statement; one without a utility says how many inputs there are."""
+    hidden = {key: plain[key] for key in ("epsilon", "secrets")}
+    found: dict[str, Any] = {"privacy": [{"secret": hidden}]}
+    if "utility" not in plain:
+        return question({**found, "inputs": len(plain["secrets"])})
+    rows, utility = plain["distributions"], plain["utility"]
+    given = {"prior": rows[0]} if utility in OF_A_PRIOR and len(rows) == 1 else {"hypotheses": rows}
+    given |= {key: plain[key] for key in ("weights", "order") if key in plain}
+    asked = question({**found, "maximise": {utility: given}})
+    epsilon, order = asked.parts[0].epsilon, asked.objective.order
+    if order is not None and (Fraction(order) - 1) * Fraction(epsilon) > MOST_LOG_POWER:
+        raise UnreadableError(
+            f"(order - 1) * epsilon must be at most {MOST_LOG_POWER}, not ({order!r} - 1) * {epsilon!r}"
+        )
+    return asked
+
+
+def _audit(case: Case) -> Iterator[Claim]:
+    yield from level_claims(case.answer, case.question.parts[0].secrets, case.audit)
+
+
+UTILITY_PARAMETERS = {"utility": Word(*UTILITIES), "weights": Distribution(2), "order": ORDER}
+
 SECTION = Section(
-    kinds={"program": Kind(PARAMS, lambda params: {"form": "program", **params})},
-    forms={
-        "program": Decider(
-            statement=Record(
-                {"form": Word("program"), **REQUIRED}, {**OPTIONAL, "inputs": Whole(2, MOST_INPUTS)}
+    kinds={
+        "program": Kind(PARAMS, lambda params: {"form": "program", **params}),
+        "staircase": Kind(
+            Record(
+                {"epsilon": EPSILON},
+                {
+                    "prior": Distribution(2),
+                    "hypotheses": List(Distribution(2), 2),
+                    **UTILITY_PARAMETERS,
+                },
             ),
-            question=question,
-            answer=_answer,
-            members=_members,
-            value=_value,
-            bound=_bound,
-            sense=lambda asked: asked.sense,
-            proof=PROOF,
-            states_objective=lambda asked: bool(asked.objective.name),
+            _staircase,
         ),
+        "secret-staircase": Kind(
+            Record(
+                {"epsilon": EPSILON},
+                {"prior": Joint(), "hypotheses": List(Joint(), 2), **UTILITY_PARAMETERS},
+            ),
+            _secret_staircase,
+        ),
+    },
+    forms={
+        "program": PROGRAM,
+        **{
+            name: replace(
+                PROGRAM,
+                statement=Record({"form": Word(name), **required}, optional),
+                question=_column_question,
+                proof=Record({"dual": DUAL}),
+                audit=_audit,
+            )
+            for name, required, optional in (
+                ("column-program", {**PRIVACY, **UTILITY}, {"weights": Anything(), "order": Anything()}),
+                ("private-mechanism", PRIVACY, {}),
+            )
+        },
     },
 )

@@ -10,6 +10,7 @@ from ldpopt import solve, verify
 from ldpopt.checker import frame
 from ldpopt.checker.kernel.budget import UndecidedError
 from ldpopt.checker.kernel.proofs import corners
+from ldpopt.checker.kernel.proofs.weak_duality import on_corners
 from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.problems import SecretStaircase, Staircase
 
@@ -71,8 +72,8 @@ def test_nearly_uniform_priors_are_decided(k):
             "distributions": [prior],
         }
     )
-    assert corners.dominates(constant_dual(prior, 1.0, 3e-5), *question) is True
-    assert corners.dominates(constant_dual(prior, 1.0, -1e-5), *question) is False
+    assert on_corners(constant_dual(prior, 1.0, 3e-5), question) is True
+    assert on_corners(constant_dual(prior, 1.0, -1e-5), question) is False
 
 
 def test_a_search_that_is_too_long_is_undecided(monkeypatch):
@@ -82,12 +83,7 @@ def test_a_search_that_is_too_long_is_undecided(monkeypatch):
     claims = verify(solve(search)).claims
     assert [claim.what for claim in claims if claim.holds is None] == ["bound"]
     with pytest.raises(UndecidedError):
-        corners.dominates([0.05, 0.04, 0.03, 0.01], range(4), 1.0, *_statement(search))
-
-
-def _statement(problem):
-    question = frame.question(problem.statement())
-    return question.utility, question.distributions
+        on_corners([0.05, 0.04, 0.03, 0.01], frame.question(search.statement()))
 
 
 @pytest.mark.parametrize(
@@ -107,8 +103,8 @@ def test_duals_of_any_size(utility, size):
         }
     )
     for dual in ([size, -size, 0.0, 0.0], [size, -size, size, -size], [-size] * 4, [0.0] * 4):
-        assert corners.dominates(dual, *question) is not True
-    assert corners.dominates([max(size, 2.0)] * 4, *question) is True
+        assert on_corners(dual, question) is not True
+    assert on_corners([max(size, 2.0)] * 4, question) is True
 
 
 def test_a_dual_beyond_all_measure_is_unreadable():

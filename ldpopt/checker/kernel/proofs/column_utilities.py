@@ -1,36 +1,25 @@
-"""The utility Σ_y g(W[:, y]) of a mechanism: what each g is, and its value, enclosed."""
+"""What a column w of a mechanism is worth, enclosed: g(w) of every objective.
+
+Lemma. p·w is rational, so that piecewise linear objectives, χ² and Fisher information are exact, and
+every logarithm, root or power is of a rational number and enclosed. A column adds at least 0 to the
+information: by Jensen's inequality Σ P w log w ≥ q log q with q = P·w, as P sums to exactly 1. ∎
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
 
-from ..arithmetic import ZERO, Interval, dyadic, enclose, log, total
-from ..budget import tick
+from ..arithmetic import ZERO, Interval, enclose, log, total
+from ..budget import UndecidedError, tick
 from ..schema import Number
+from ..units import Vector
 from .two_hypotheses import Divergence
 
 MOST_DUAL = 1e30
 """The largest size of an entry of the dual vector; E² at ε = 30 is 1.1e26."""
-
-
-class ColumnStatement(NamedTuple):
-    """Maximise Σ_y g(W[:, y]) over mechanisms with W[x,y] ≤ e^ε W[x',y] where secrets differ.
-
-    ``weights`` are the probabilities of the hypotheses of bayes, ``order`` is the order of renyi.
-    """
-
-    secrets: tuple[Any, ...]
-    epsilon: float
-    utility: str
-    distributions: tuple[tuple[Fraction, ...], ...]
-    weights: tuple[Fraction, ...] = ()
-    order: float | None = None
-
-
 ORDER = Number(0.01, 60)
 """The order of renyi."""
 OF_A_PRIOR = ("mutual-information", "guessing")
@@ -40,64 +29,90 @@ UTILITIES = (*OF_A_PRIOR, *OF_HYPOTHESES)
 MOST_LOG_POWER = 30
 """(order − 1) ε of renyi: the power of a ratio of two entries is at most e^60."""
 
+Gain = Callable[[Sequence[Fraction]], Interval]
 
-def utility_of(matrix: Sequence[Sequence[float]], question: ColumnStatement) -> Interval:
-    """Enclose the utility Σ_y g(W[:, y]) of the mechanism.
 
-    Lemma. q = P·T, q0 = p0·T and q1 = p1·T are rational, so total variation, χ², bayes and guessing are
-    exact, and every logarithm, root or power is of a rational number and enclosed. A column adds at
-    least 0 to the information: by Jensen's inequality Σ P T log T ≥ q log q, as P sums to exactly 1.
+def gained(gain: Gain, matrix: Sequence[Sequence[float]]) -> Interval:
+    """Enclose Σ_y g(W[:, y])."""
+    return total(gain(list(map(Fraction, column))) for column in zip(*matrix, strict=True))
+
+
+class Linear:
+    """Linear functions with rational coefficients over one denominator: whole numbers are added up."""
+
+    def __init__(self, vectors: Iterable[Vector]) -> None:
+        listed = list(vectors)
+        self.bottom = math.lcm(*(a.denominator for vector in listed for a in vector.values()))
+        self.tops = [
+            {x: a.numerator * (self.bottom // a.denominator) for x, a in vector.items()}
+            for vector in listed
+        ]
+
+    def at(self, column: Sequence[Fraction]) -> list[Fraction]:
+        """Compute the value of each function at a column."""
+        tick()
+        bottom = math.lcm(*(w.denominator for w in column))
+        whole = [w.numerator * (bottom // w.denominator) for w in column]
+        sums = (sum(n * whole[x] for x, n in top.items()) for top in self.tops)
+        return [Fraction(found, self.bottom * bottom) for found in sums]
+
+
+def largest(pieces: Sequence[Vector]) -> Gain:
+    """Take the largest of linear functions."""
+    linear = Linear(pieces)
+    return lambda column: enclose(max(linear.at(column)))
+
+
+def information(prior: Sequence[Fraction]) -> Gain:
+    """Take Σ P w log w − q log q, q = P·w; entries of equal w share one logarithm."""
+    bottom = math.lcm(*(p.denominator for p in prior))
+    tops = [p.numerator * (bottom // p.denominator) for p in prior]
+
+    def gain(column: Sequence[Fraction]) -> Interval:
+        tick()
+        masses: Counter[Fraction] = Counter()
+        for n, w in zip(tops, column, strict=True):
+            masses[w] += n
+        used = {w: Fraction(n, bottom) for w, n in masses.items() if n}
+        if len(used) == 1:
+            return ZERO  # w is constant where P is positive
+        q = sum((p * w for w, p in used.items()), Fraction(0))
+        own = total(enclose(p * w) * log(w) for w, p in used.items() if w)
+        found = own - enclose(q) * log(q)
+        return Interval(max(found.low, ZERO.low), found.high)
+
+    return gain
+
+
+def divergence(name: str, pair: Sequence[Vector], order: float | None) -> Gain:
+    """Take q1 f(q0/q1), q_i = p_i·w, with its limit where q1 = 0.
+
+    Args:
+        name: which f; see :class:`.two_hypotheses.Divergence`.
+        pair: p0 and p1.
+        order: of renyi.
     """
-    rows = [_weights(row) for row in question.distributions]
-    return total(_column_utility(question, rows, column) for column in zip(*matrix, strict=True))
+    known, linear = Divergence(name, order), Linear(pair)
+
+    def gain(column: Sequence[Fraction]) -> Interval:
+        q0, q1 = linear.at(column)
+        if q1 or not q0:
+            return known.of_masses(q0, q1)
+        if name == "hellinger":
+            return enclose(q0)
+        if order is not None and order < 1:
+            return enclose(q0 / (1 - Fraction(order)))
+        raise UndecidedError(f"{name} is infinite where only the first hypothesis gives a report")
+
+    return gain
 
 
-def utility_below(matrix: Sequence[Sequence[float]], question: ColumnStatement) -> Fraction:
-    """Compute a rational number just below the utility."""
-    return Fraction(utility_of(matrix, question).low)
+def squares(slope: Vector, prior: Vector) -> Gain:
+    """Take (slope·w)²/(P·w)."""
+    linear = Linear([slope, prior])
 
+    def gain(column: Sequence[Fraction]) -> Interval:
+        z, q = linear.at(column)
+        return enclose(z * z / q) if q else ZERO
 
-class Weights(NamedTuple):
-    """A distribution as whole numbers over a common denominator."""
-
-    numerators: list[int]
-    denominator: int
-
-
-def _weights(row: Sequence[Fraction]) -> Weights:
-    denominator = math.lcm(*(p.denominator for p in row))
-    return Weights([p.numerator * (denominator // p.denominator) for p in row], denominator)
-
-
-def _column_utility(question: ColumnStatement, rows: list[Weights], column: Sequence[float]) -> Interval:
-    tick()
-    if question.utility == "mutual-information":
-        return _information(rows[0], column)
-    entries, bits = dyadic(column)
-    if question.utility == "guessing":
-        best = max(n * t for n, t in zip(rows[0].numerators, entries, strict=True))
-        return enclose(Fraction(best, rows[0].denominator << bits))
-    masses = [_mass(row, entries, bits) for row in rows]
-    if question.utility == "bayes":
-        return enclose(max(w * q for w, q in zip(question.weights, masses, strict=True)))
-    return Divergence(question.utility, question.order).of_masses(*masses)
-
-
-def _mass(row: Weights, entries: list[int], bits: int) -> Fraction:
-    """Compute p·T for a column T of whole multiples of 2^−bits."""
-    found = sum(n * t for n, t in zip(row.numerators, entries, strict=True))
-    return Fraction(found, row.denominator << bits)
-
-
-def _information(prior: Weights, column: Sequence[float]) -> Interval:
-    """Enclose Σ P T log T − q log q; entries of equal T share one logarithm."""
-    masses: Counter[float] = Counter()
-    for n, t in zip(prior.numerators, column, strict=True):
-        masses[t] += n
-    used = {Fraction(t): Fraction(n, prior.denominator) for t, n in masses.items() if n}
-    if len(used) == 1:
-        return ZERO  # T is constant where P is positive
-    q = sum((p * t for t, p in used.items()), Fraction(0))
-    own = total(enclose(p * t) * log(t) for t, p in used.items() if t)
-    found = own - enclose(q) * log(q)
-    return Interval(max(found.low, ZERO.low), found.high)
+    return gain

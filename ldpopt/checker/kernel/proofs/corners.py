@@ -41,7 +41,7 @@ MOST_NODES = 2_000_000
 
 
 def dominates(
-    dual: Sequence[float],
+    dual: Sequence[float | Fraction],
     secrets: Sequence[Any],
     epsilon: float,
     utility: str,

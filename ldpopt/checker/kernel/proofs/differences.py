@@ -11,15 +11,13 @@ constraint. What holds for all columns that satisfy it with ``upper`` holds for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
 from ..arithmetic import exp_above, exp_below
-
-Vector = Mapping[int, Fraction]
-"""The entries of a vector that are not 0."""
+from ..units import Vector
 
 
 class Difference(NamedTuple):

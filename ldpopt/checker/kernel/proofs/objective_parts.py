@@ -20,16 +20,24 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from ..arithmetic import ZERO, Interval, enclose, log, total
+from ..arithmetic import Interval
 from ..budget import UndecidedError
 from ..reading import UnreadableError
 from ..schema import Distribution, List, Matrix, Number, Record
-from .column_utilities import OF_TWO_HYPOTHESES, ORDER
+from ..units import Vector
+from .column_utilities import (
+    OF_TWO_HYPOTHESES,
+    ORDER,
+    Gain,
+    divergence,
+    information,
+    largest,
+    squares,
+)
 from .designs import Design
-from .differences import Vector, dot
+from .differences import dot
 from .piecewise_linear import linear_pieces
 from .privacy_parts import named
-from .two_hypotheses import Divergence
 
 LARGEST = 1e15
 """The largest size of a loss, of a score, or of an entry of a piece or a query."""
@@ -54,7 +62,7 @@ class Objective:
     name: str
     inputs: int
     words: str
-    gain: Callable[[Sequence[Fraction]], Interval]
+    gain: Gain
     pieces: Sequence[Vector] | None = None
     distributions: Sequence[Sequence[Fraction]] = ()
     weights: Sequence[Fraction] = ()
@@ -72,21 +80,12 @@ def _no_sum(column: Sequence[Fraction]) -> Interval:
 
 
 def _of_pieces(name: str, k: int, words: str, pieces: Sequence[Vector], **more: Any) -> Objective:
-    def gain(column: Sequence[Fraction]) -> Interval:
-        return enclose(max(dot(piece, column) for piece in pieces))
-
-    return Objective(name, k, words, gain, pieces, **more)
+    return Objective(name, k, words, largest(pieces), pieces, **more)
 
 
 def _information(name: str, given: dict[str, Any]) -> Objective:
     prior = given["prior"]
-
-    def gain(column: Sequence[Fraction]) -> Interval:
-        own = [(p * w, w) for p, w in zip(prior, column, strict=True) if p and w]
-        q = sum((mass for mass, _ in own), Fraction(0))
-        return total(enclose(mass) * log(w / q) for mass, w in own)
-
-    return Objective(name, len(prior), "information I(X; Y)", gain, None, [prior])
+    return Objective(name, len(prior), "information I(X; Y)", information(prior), None, [prior])
 
 
 def _divergence(name: str, given: dict[str, Any]) -> Objective:
@@ -95,33 +94,22 @@ def _divergence(name: str, given: dict[str, Any]) -> Objective:
     if len(p0) != len(p1):
         raise UnreadableError("hypotheses must have one number of entries")
     _check_order(name, order)
+    words = f"divergence of the reports ({name})"
     if name == "total-variation":
         pieces = linear_pieces(name, [p0, p1], ())
         assert pieces is not None
-        return _of_pieces(name, len(p0), name, pieces, distributions=[p0, p1])
-    divergence, vectors = Divergence(name, order), [dict(enumerate(p0)), dict(enumerate(p1))]
-
-    def gain(column: Sequence[Fraction]) -> Interval:
-        q0, q1 = (dot(vector, column) for vector in vectors)
-        return divergence.of_masses(q0, q1) if q1 or not q0 else _without_q1(divergence, q0)
-
-    power = f" (the power divergence (Σ q₀^α q₁^(1−α) − 1)/(α − 1) at α = {order!r})"
-    words = name + (power if name == "renyi" else "")
+        return _of_pieces(name, len(p0), words, pieces, distributions=[p0, p1])
+    gain = divergence(name, [_entries(p0), _entries(p1)], order)
+    if name == "renyi":
+        words = f"power divergence (Σ q₀^α q₁^(1−α) − 1)/(α − 1) at α = {order!r}"
     return Objective(name, len(p0), words, gain, None, [p0, p1], order=order)
 
 
-def _without_q1(divergence: Divergence, q0: Fraction) -> Interval:
-    """Enclose the limit of q1 f(q0/q1) as q1 falls to 0, where it is finite."""
-    if divergence.name == "hellinger":
-        return enclose(q0)
-    if divergence.order is not None and divergence.order < 1:
-        return enclose(q0 / (1 - Fraction(divergence.order)))
-    raise UndecidedError(f"{divergence.name} is infinite where only the first hypothesis gives a report")
-
-
 def _check_order(name: str, order: float | None) -> None:
-    if (name == "renyi") != (order is not None) or order == 1:
-        raise UnreadableError("renyi, and no other objective, needs an order other than 1")
+    if name != "renyi" and order is not None:
+        raise UnreadableError(f"an order belongs to the utility renyi, not to {name}")
+    if name == "renyi" and order in (None, 1):
+        raise UnreadableError("the utility renyi needs an order other than 1; at 1 it is kl")
 
 
 def _fisher(name: str, given: dict[str, Any]) -> Objective:
@@ -134,13 +122,8 @@ def _fisher(name: str, given: dict[str, Any]) -> Objective:
     largest = max(abs(s) for p, s in zip(prior, score, strict=True) if p)
     if abs(mean) > Fraction(1, 10**9) * largest:
         raise UnreadableError("score must have the mean 0 under the prior")
-    slope = [p * s for p, s in zip(prior, score, strict=True)]
-
-    def gain(column: Sequence[Fraction]) -> Interval:
-        z = sum(a * w for a, w in zip(slope, column, strict=True))
-        q = sum(p * w for p, w in zip(prior, column, strict=True))
-        return enclose(z * z / q) if q else ZERO
-
+    slope = _entries([p * s for p, s in zip(prior, score, strict=True)])
+    gain = squares(slope, _entries(prior))
     return Objective(name, len(prior), "Fisher information of the parameter", gain)
 
 

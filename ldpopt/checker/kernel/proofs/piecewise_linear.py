@@ -10,19 +10,18 @@ A piece a_i is kept as its entries that are not 0: guessing has k pieces of one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from ..arithmetic import Interval, enclose, total
 from ..budget import tick
+from ..units import Vector
 from .private_cone import Box
-
-Piece = Mapping[int, Fraction]
 
 
 def linear_pieces(
     utility: str, rows: Sequence[Sequence[Fraction]], weights: Sequence[Fraction]
-) -> list[Piece] | None:
+) -> list[Vector] | None:
     """List the a_i of a utility that is piecewise linear; None for the others.
 
     * total-variation: |q0 − q1|/2, so ±(p0 − p1)/2;
@@ -44,12 +43,12 @@ def linear_pieces(
     return None
 
 
-def _piece(entries: Sequence[Fraction]) -> Piece:
+def _piece(entries: Sequence[Fraction]) -> Vector:
     return {x: a for x, a in enumerate(entries) if a}
 
 
 def pieces_within(
-    pieces: Sequence[Piece], dual: Sequence[float], box: Box, powers: list[Interval]
+    pieces: Sequence[Vector], dual: Sequence[float | Fraction], box: Box, powers: list[Interval]
 ) -> bool | None:
     """Decide by Lemma 4 whether β·v ≥ a·v for every piece and corner; None if E is too coarse to tell.
 

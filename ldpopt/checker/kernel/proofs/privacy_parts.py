@@ -46,8 +46,9 @@ from ..schema import (
     Text,
     Whole,
 )
-from .differences import Budget, Difference, Vector, in_cone
-from .private_rows import Rows, is_private
+from ..units import Vector
+from .differences import Budget, Difference, in_cone
+from .private_rows import Rows, hidden, is_private
 
 MOST_INPUTS = 4096
 MOST_LISTED = 400
@@ -105,7 +106,7 @@ def _cone_of(words: str, rows: Iterable[Difference], widths: Sequence[int] = ())
     return Part(words, lambda: (cone,), widths=widths)
 
 
-def _hidden(words: str, secrets: tuple[Any, ...], epsilon: float) -> Part:
+def _hidden(secrets: tuple[Any, ...], epsilon: float) -> Part:
     """Say w_x ≤ e^ε w_z for inputs of different secrets."""
 
     def cones() -> Sequence[Cone]:
@@ -113,21 +114,20 @@ def _hidden(words: str, secrets: tuple[Any, ...], epsilon: float) -> Part:
         apart = ((x, z) for x, z in pairs if secrets[x] != secrets[z])
         return (_ratios(apart, Fraction(epsilon)),)
 
-    return Part(words, cones, (), secrets, epsilon)
+    return Part(hidden(secrets, epsilon), cones, (), secrets, epsilon)
 
 
 def _ldp(part: dict[str, Any], k: int) -> Part:
     epsilon, delta = part["epsilon"], part.get("delta", 0.0)
-    level, pairs = Fraction(epsilon), list(permutations(range(k), 2))
     if not delta:
-        words = f"its entries for all inputs differ by at most a factor e^{epsilon!r}"
-        return _hidden(words, tuple(range(k)), epsilon)
+        return _hidden(tuple(range(k)), epsilon)
     words = (
         f"every set of reports has p ≤ e^{epsilon!r} p' + {delta!r} for its probabilities at any two "
         "inputs"
     )
     nothing = Difference({}, {})
-    spent = ((nothing, difference) for difference in _ratios(pairs, level))
+    differences = _ratios(permutations(range(k), 2), Fraction(epsilon))
+    spent = ((nothing, difference) for difference in differences)
     return Part(words, budgets=tuple(Budget(pieces, Fraction(delta)) for pieces in spent))
 
 
@@ -138,8 +138,7 @@ def _secret(part: dict[str, Any], k: int) -> Part:
         raise UnreadableError(
             "secrets must be at least two different labels: with one nothing is hidden"
         )
-    words = f"its entries for inputs with different secrets differ by at most a factor e^{epsilon!r}"
-    return _hidden(words, secrets, epsilon)
+    return _hidden(secrets, epsilon)
 
 
 def _levels(levels: Iterable[tuple[int, int, Fraction | None]]) -> Cone:

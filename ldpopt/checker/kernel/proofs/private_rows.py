@@ -144,6 +144,12 @@ def _ratios_at_most(ratios: Iterable[tuple[float, float]], limit: Fraction) -> b
     return all(Fraction(high) <= limit * Fraction(low) for high, low in ratios)
 
 
+def hidden(secrets: Sequence[Any], epsilon: float) -> str:
+    """Say that secrets are hidden from each other at a level."""
+    pairs = "all inputs" if len(set(secrets)) == len(secrets) else "inputs with different secrets"
+    return f"its entries for {pairs} differ by at most a factor e^{epsilon!r}"
+
+
 def private(matrix: Rows, secrets: Sequence[Any], epsilon: float) -> Claim:
     """Check the claim of ε-LDP, or of its version for secrets that several inputs share.
 
@@ -152,8 +158,7 @@ def private(matrix: Rows, secrets: Sequence[Any], epsilon: float) -> Claim:
         secrets: the secret of each row.
         epsilon: the level ε, in nats.
     """
-    pairs = "all inputs" if len(set(secrets)) == len(secrets) else "inputs with different secrets"
-    words = f"its entries for {pairs} differ by at most a factor e^{epsilon!r}"
+    words = hidden(secrets, epsilon)
     return decided("privacy", words, lambda: is_private(matrix, secrets, epsilon), value=epsilon)
 
 

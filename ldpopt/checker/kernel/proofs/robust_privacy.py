@@ -38,7 +38,7 @@ from ..reading import UnreadableError
 from ..schema import Joint, List, Number, Record, Whole
 from ..section import Case
 from ..units import UNIT
-from .column_utilities import ColumnStatement, utility_of
+from .column_utilities import gained, information
 from .confidence_set import (
     RobustStatement,
     Uncertain,
@@ -259,9 +259,7 @@ def empirical_information(matrix: Sequence[Sequence[float]], question: RobustSta
 
 
 def _information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Interval:
-    flat = tuple(entry for row in question.p_hat for entry in row)
-    inputs = tuple(range(len(flat)))
-    return utility_of(matrix, ColumnStatement(inputs, question.epsilon, "mutual-information", (flat,)))
+    return gained(information([entry for row in question.p_hat for entry in row]), matrix)
 
 
 # ---------------------------------------------------------------- the claims

@@ -33,7 +33,7 @@ from ..budget import tick
 from ..reading import UnreadableError
 from ..schema import List, Matrix, Number, Record, Whole
 from . import corners
-from .column_utilities import MOST_DUAL, UTILITIES
+from .column_utilities import MOST_DUAL, UTILITIES, gained
 from .designs import Vectors
 from .differences import Budget, Difference, dot
 from .extreme_rays import extreme_rays
@@ -78,9 +78,9 @@ class Question:
         """Enclose what a mechanism is worth; a loss counts as negative."""
         if self.objective.design is not None:
             return self.objective.design.gain(matrix)
-        columns = [list(map(Fraction, column)) for column in zip(*matrix, strict=True)]
         if not self.conditions:
-            return total(map(self.objective.gain, columns))
+            return gained(self.objective.gain, matrix)
+        columns = [list(map(Fraction, column)) for column in zip(*matrix, strict=True)]
         assert self.objective.pieces is not None
         return total(enclose(dot(a, w)) for a, w in zip(self.objective.pieces, columns, strict=True))
 
@@ -109,8 +109,9 @@ PRICE = Number(0, MOST_DUAL)
 INDEX = List(Whole(0, 10**7))
 ROWS = Record({"piece": INDEX, "cone": INDEX, "row": INDEX, "times": List(PRICE)})
 BUDGETS = Record({"piece": INDEX, "cone": INDEX, "budget": INDEX, "part": INDEX, "times": List(PRICE)})
+DUAL = List(Number(-MOST_DUAL, MOST_DUAL), 2)
 PROOF = Record(
-    {"dual": List(Number(-MOST_DUAL, MOST_DUAL), 2)},
+    {"dual": DUAL},
     {
         "prices": List(PRICE),
         "costs": List(PRICE),
@@ -179,12 +180,15 @@ def dominates(proof: Proof, asked: Question) -> bool | None:
         return _by_multipliers(proof, asked)
     if asked.conditions:
         return False
+    return _on_rays(proof, asked) if asked.corners is None else on_corners(proof.dual, asked)
+
+
+def on_corners(dual: Sequence[float | Fraction], asked: Question) -> bool | None:
+    """Return whether g(w) ≤ β·w for every w, where the corners of boxes suffice."""
     part, objective = asked.corners, asked.objective
-    if part is not None:
-        dual = [float(b) for b in proof.dual]
-        named = (objective.name, objective.distributions, objective.weights, objective.order)
-        return corners.dominates(dual, part.secrets, part.epsilon, *named)
-    return _on_rays(proof, asked)
+    assert part is not None
+    named = (objective.name, objective.distributions, objective.weights, objective.order)
+    return corners.dominates(dual, part.secrets, part.epsilon, *named)
 
 
 def _by_multipliers(proof: Proof, asked: Question) -> bool:
