@@ -11,7 +11,7 @@ import math
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import SECONDS
+from ldpopt.core.exact import SECONDS, content_digest
 from ldpopt.core.exact import design_digest as digest
 from ldpopt.core.files import PRIVATE, write_whole
 from ldpopt.core.measure import INFORMATION
@@ -46,6 +46,7 @@ from ldpopt.release.publishing import (
     published_encoding,
 )
 from ldpopt.release.question import Question
+from ldpopt.release.recovering import NOT_AT_ALL
 from ldpopt.tables.domain import Domain
 
 
@@ -60,7 +61,8 @@ class Design(MatrixOrEncoding):
         method: the name of the method, of :data:`ldpopt.release.methods.METHODS`.
         decided: what the checker said of the file of the design, if it was asked.
         salt: random digits that stand in the file and in its digest alone: without them, whoever sees
-            the digest could try counts until one fits. None for a file that was written without.
+            the digest could try counts until one fits. None for a file that was written without. A hash
+            of it salts the public file, from which it cannot be computed back.
     """
 
     result: Result
@@ -227,7 +229,10 @@ class Design(MatrixOrEncoding):
         """The part to publish; what of the counts follows from it, its ``recovery`` says."""
         if self.encoding is not None:
             return published_encoding(self.encoding, self.domain, self.promise)
-        return published(self.mechanism, self.domain, self.promise)
+        made = published(self.mechanism, self.domain, self.promise)
+        if self.salt is None or made.recoverable == NOT_AT_ALL:
+            return made
+        return replace(made, salt=content_digest([self.salt])[:32])
 
     @property
     def recovery(self) -> str:

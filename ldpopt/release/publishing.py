@@ -1,9 +1,9 @@
 """A mechanism to publish: in a file that does not state the counts of the table that it was made for.
 
 The file holds the mechanism, what its rows mean, the promise, and the level that holds whatever the
-distribution of the data. It is a function of these alone. Beware: most methods make the mechanism for
-the counts, which can then be computed back from it (:mod:`ldpopt.release.recovering`), and the labels
-name what occurs in the table; neither is protected.
+distribution of the data. Beware: most methods make the mechanism for the counts, which can then be
+computed back from it (:mod:`ldpopt.release.recovering`), and the labels name what occurs in the table;
+neither is protected.
 """
 
 from __future__ import annotations
@@ -105,6 +105,8 @@ class PublicDesign(MatrixOrEncoding):
             states none (:func:`published` does so where no level up to 30 holds).
         recoverable: how well the counts can be computed back from the mechanism, of
             :data:`ldpopt.release.recovering.WORDS`; None if its file does not say it.
+        salt: digits in the file that nobody can guess who does not have it; None where the mechanism
+            holds no counts, and for a file that was written without.
     """
 
     stated: Mechanism | StatedEncoding
@@ -112,6 +114,7 @@ class PublicDesign(MatrixOrEncoding):
     promise: Promise
     level: float | None
     recoverable: str | None = None
+    salt: str | None = None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -159,7 +162,11 @@ class PublicDesign(MatrixOrEncoding):
 
     @cached_property
     def fingerprint(self) -> str:
-        """The fingerprint of the mechanism with its labels: 32 hexadecimal digits."""
+        """The fingerprint of the mechanism with its labels: 32 hexadecimal digits.
+
+        Released files show it. It is salted: else whoever has the reports alone could try counts until
+        a mechanism that is made for them has this fingerprint.
+        """
         digest: str = self.to_json()[SECTION]["digest"]
         return digest[:32]
 
@@ -184,6 +191,8 @@ class PublicDesign(MatrixOrEncoding):
             section["together"] = {"reports": promise.reports, "epsilon": promise.together}
         if self.recoverable is not None:
             section["recoverable"] = self.recoverable
+        if self.salt is not None:
+            section["salt"] = self.salt
         stated = {} if self.encoding is None else {"encoding": self.encoding.plain}
         stated = stated or {"matrix": self.mechanism.matrix.tolist()}
         document = {"format": 1, SECTION: section, "mechanism": stated}
@@ -247,7 +256,9 @@ def load_public(path: str | os.PathLike[str], document: dict[str, Any] | None = 
         )
         domain = Domain.from_json(section["domain"])
         how = section.get("recoverable")
-        made = PublicDesign(_stated(document), domain, promise, section["level"], how)
+        made = PublicDesign(
+            _stated(document), domain, promise, section["level"], how, section.get("salt")
+        )
         same = made.to_json() == document
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         said = str(error) if isinstance(error, LdpoptError) else repr(error)

@@ -20,7 +20,7 @@ import pytest
 
 from ldpopt.checker.kernel.proofs.labelled_inputs import content_digest
 from ldpopt.core.errors import LdpoptError
-from ldpopt.release.designing import design, load_design
+from ldpopt.release.designing import design, load_design, load_mechanism
 from ldpopt.release.exporting import TARGETS, export
 from ldpopt.release.methods import METHODS
 from ldpopt.release.recovering import APPROXIMATELY, EXACTLY, NOT_AT_ALL, WORDS
@@ -290,6 +290,29 @@ def test_hashes_are_salted(internal):
     again = design({"hiv": ["yes"] * 66 + ["no"] * 27_699}, "hiv", epsilon=1.0, method="grr")
     assert again.salt != made.salt
     assert again.public.to_json() == made.public.to_json()
+
+
+@pytest.mark.parametrize("method", ["cr", "ir", "staircase", "srr"])
+def test_the_name_of_the_released_column_tells_no_count(method, tmp_path):
+    """Whoever has the reports alone designs for other counts and compares the fingerprints."""
+    few, many = RARE[method]
+    columns, guesses = [], []
+    for more in (0, 0, 1, 2):
+        made = design(
+            table_of([[few[0] + more, *few[1:]], many]), "hiv", "ward", epsilon=1.0, method=method
+        )
+        columns.append(made.fingerprint)
+        guesses.append(replace(made, salt=None).fingerprint)
+    if made.public.recoverable == NOT_AT_ALL:  # the name is that of every table with these labels
+        assert len({*columns, *guesses}) == 1
+    else:
+        assert not set(columns) & set(guesses)
+        assert len(set(columns)) == 4  # a second design of the same table has another name
+    made.save(tmp_path / "m.json")
+    made.public.save(tmp_path / "m.public.json")
+    for file in ("m.json", "m.public.json"):  # both files still know the reports
+        assert load_mechanism(tmp_path / file).fingerprint == made.fingerprint
+    assert made.salt not in (tmp_path / "m.public.json").read_text()
 
 
 def test_a_file_without_a_salt_is_still_read(tmp_path):

@@ -29,7 +29,8 @@ def claims(found):
         W = [numbers(row, least=0) for row in mechanism["matrix"]]
         demand(len({len(row) for row in W}) == 1 and max(map(max, W)) <= 1, "a matrix of probabilities")
     fields = {"method", "epsilon", "robust", "alpha", "level", "domain", "digest"}
-    keys(section, fields, {"together", "recoverable"})
+    keys(section, fields, {"together", "recoverable", "salt"})
+    demand(isinstance(section.get("salt", ""), str), "salt must be text")
     word(section.get("recoverable", "exactly"), ("not at all", "approximately", "exactly"))
     read_promise(section)
     demand(section["level"] is None or number(section["level"], 0, 30) >= 0, "level")

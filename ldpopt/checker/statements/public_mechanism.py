@@ -13,7 +13,8 @@ nothing computed from them but the mechanism itself. Its claims:
 * *together*, where r reports about one person are promised the level ε': they have it;
 * *recoverable*, where it says that counts can be computed back from the mechanism "not at all": the
   matrix tells no value of the table from another (:mod:`alike_rows`), as no encoding does;
-* *digest*: SHA-256 of all of it, as in :mod:`table_design`.
+* *digest*: SHA-256 of all of it, as in :mod:`table_design`. Released files are named by it, and the
+  section may have a ``salt``, so that nobody who sees them alone can try counts until one fits.
 
 Lemma. If W[(s,u),y] ≤ e^L W[(s',u'),y] for all s ≠ s', u, u', then P(y|s) ≤ e^L P(y|s') for every
 distribution P of the data: P(y|s) = Σ_u P(u|s) W[(s,u),y] is a mean of entries of s, and a mean is not
@@ -66,6 +67,7 @@ PUBLIC = Record(
     {
         "together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON}),
         "recoverable": Word(*RECOVERABLE),
+        "salt": Text(),
     },
 )
 MECHANISM = Record({}, {"matrix": MATRIX, "encoding": ENCODING})
