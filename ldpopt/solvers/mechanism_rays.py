@@ -80,6 +80,8 @@ def best_weights(gains: Array, rays: Array, most: Array, limits: Limits) -> high
         most: the budgets.
         limits: the time.
     """
+    if not gains.size:  # the cones hold w = 0 alone
+        return None
     k = len(rays) - len(most)
     found = highs.maximise(gains, rays[k:], most, rays[:k], np.ones(k), limits)
     if found is None:
