@@ -34,7 +34,7 @@ SHORT = (
     "`ue-conditional`, 10 × 10, ε = 4",
     "`square-fidelity`, 6 inputs, ε = 1",
     "`composition-bound`, 10 marginals, t = 0.0001",
-    "`leakage-design`, 8 records, budget 1.436",
+    "`leakage-design`, 8 records, leakage 1.436",
 )
 """The rows of the README."""
 Instance = tuple[str, str, dict[str, Any]]
@@ -89,9 +89,9 @@ def instances() -> Iterator[Instance]:
         marginals = np.random.default_rng(0).dirichlet(np.ones(3), size=count).tolist()
         given = {"marginals": marginals, "threshold": threshold, "method": "best"}
         yield f"`composition-bound`, {count} marginals, t = {threshold:g}", "composition-bound", given
-    for tau, budget in ((6, 1.276), (8, 1.436), (12, 1.67)):
-        given = {"tau": tau, "d": 3, "budget": budget}
-        yield f"`leakage-design`, {tau} records, budget {budget:g}", "leakage-design", given
+    for tau, leakage in ((6, 1.276), (8, 1.436), (12, 1.67)):
+        given = {"tau": tau, "d": 3, "leakage": leakage}
+        yield f"`leakage-design`, {tau} records, leakage {leakage:g}", "leakage-design", given
     for a1, a2 in ((4, 4), (6, 4), (12, 5)):
         table = np.random.default_rng(1).dirichlet(np.full(a1 * a2, 0.5)).reshape(a1, a2)
         given = {"epsilon": 1.0, "p_hat": table.tolist(), "n": 1000}

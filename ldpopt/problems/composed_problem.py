@@ -274,8 +274,11 @@ class ComposedProblem(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """Evaluate the objective exactly, and round it to its unfavourable side."""
-        below = certify.value_below(self.question.gain(answer.matrix.tolist()).low)
-        return self._signed(below)
+        try:
+            gained = self.question.gain(answer.matrix.tolist())
+        except UndecidedError as error:
+            raise SolverError(f"the best mechanism found has no value that is proven: {error}") from None
+        return self._signed(certify.value_below(gained.low))
 
 
 def _dense(vectors: Iterable[Vector], k: int) -> Array:

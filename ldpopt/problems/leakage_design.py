@@ -28,7 +28,7 @@ MOST_PERMUTED = 5
 
 @dataclass(frozen=True, eq=False)
 class LeakageDesign(Problem):
-    """Minimise the worst-case expected distortion subject to SML ≤ budget.
+    """Minimise the worst-case expected distortion subject to SML ≤ leakage.
 
     Wang et al. 2024 compares three mechanisms on histograms of τ records over d categories (Section V)
     and leaves open how far they are from the best. e^SML is a maximum of linear functions of the
@@ -38,16 +38,16 @@ class LeakageDesign(Problem):
     Args:
         tau: the number of records.
         d: the number of categories; there are C(τ+d−1, d−1) histograms.
-        budget: the largest statistic maximal leakage, in nats.
+        leakage: the largest statistic maximal leakage, in nats.
         secrets: the secret of each histogram, in lexicographic order; by default its first count. With
             costs: the secret of each row.
         costs: instead of tau and d, whole numbers c[θ][y] ≥ 0: what it costs to release y for θ.
         scale: the unit of the costs is 1/scale.
         epsilon: if given, the mechanism must also be ε-LDP for the data as a whole.
 
-    >>> LeakageDesign(tau=3, d=3, budget=0.5).form.costs.shape
+    >>> LeakageDesign(tau=3, d=3, leakage=0.5).form.costs.shape
     (10, 10)
-    >>> LeakageDesign(budget=0.5, costs=[[0, 3], [1, 0]], secrets=["a", "b"], scale=2).form.costs
+    >>> LeakageDesign(leakage=0.5, costs=[[0, 3], [1, 0]], secrets=["a", "b"], scale=2).form.costs
     array([[0. , 1.5],
            [0.5, 0. ]])
     """
@@ -59,7 +59,7 @@ class LeakageDesign(Problem):
     measure: ClassVar[Measure] = Measure("worst expected distortion")
     tau: int | None = None
     d: int | None = None
-    budget: float = 0.0
+    leakage: float = 0.0
     secrets: Any = None
     costs: Any = None
     scale: int | None = None
@@ -91,10 +91,10 @@ class LeakageDesign(Problem):
         groups = np.array([numbers.setdefault(secret, len(numbers)) for secret in secrets])
         if self.tau is None:
             counts = np.array(self.costs)
-            return LeakageProgram(counts, self.scale or 1, groups, self.budget, self.epsilon)
+            return LeakageProgram(counts, self.scale or 1, groups, self.leakage, self.epsilon)
         counts = np.rint(2 * self.tau * histograms.distances(self.space, self.space)).astype(np.int64)
         same = _symmetries(self.space, groups)
-        return LeakageProgram(counts, 2 * self.tau, groups, self.budget, self.epsilon, same)
+        return LeakageProgram(counts, 2 * self.tau, groups, self.leakage, self.epsilon, same)
 
     def forms(self) -> Iterable[Form]:
         """Give one form."""
@@ -103,7 +103,7 @@ class LeakageDesign(Problem):
     def subject(self, mechanism: Mechanism) -> Subject:
         """Describe the secret of a histogram; its maximal leakage is promised."""
         secrets = self.form.groups.tolist()
-        promises = {"statistic-maximal-leakage": self.budget}
+        promises = {"statistic-maximal-leakage": self.leakage}
         if self.epsilon is not None:
             promises["ldp"] = self.epsilon
         return Subject.of_groups(mechanism, secrets, None, promises)
@@ -125,9 +125,9 @@ class LeakageDesign(Problem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """Draw ``size`` records over three categories at a random budget."""
-        budget = round(float(rng.uniform(0.1, math.log(size + 1))), 3)
-        yield f"tau={size} d=3 budget={budget:g}", cls(size, 3, budget)
+        """Draw ``size`` records over three categories at a random leakage."""
+        leakage = round(float(rng.uniform(0.1, math.log(size + 1))), 3)
+        yield f"tau={size} d=3 leakage={leakage:g}", cls(size, 3, leakage)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -1,4 +1,4 @@
-"""Design under a leakage budget: a linear program inside, cuts from outside, until they meet."""
+"""Design under a bound on the leakage: a linear program inside, cuts from outside, until they meet."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class LeakageCuts(Solver[LeakageProgram]):
         with suppress(OutOfTime):
             inner = inner_program(form, limits.part(0.5))
             matrix, prices = repair_leakage(
-                inner.matrix, inner.prices, form.groups, form.budget, form.epsilon
+                inner.matrix, inner.prices, form.groups, form.leakage, form.epsilon
             )
             value = _worst_cost(form, matrix)
             rng = limits.generator()
@@ -95,4 +95,4 @@ def _worst_cost(form: LeakageProgram, matrix: Array) -> float:
 def _exactly(form: LeakageProgram) -> LeakageStatement:
     groups = [np.flatnonzero(form.groups == g).tolist() for g in range(int(form.groups.max()) + 1)]
     counts = form.counts.tolist()
-    return LeakageStatement(counts, form.scale, groups, form.budget, None, form.epsilon)
+    return LeakageStatement(counts, form.scale, groups, form.leakage, None, form.epsilon)

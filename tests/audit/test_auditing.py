@@ -136,7 +136,7 @@ def test_plain_results():
     assert {m.key for m in audit(joint, samples=100, confidence=SURE).measures if m.holds} == {
         "robust-all"
     }
-    leak = solve(problem("leakage-design", tau=2, d=2, budget=0.5))
+    leak = solve(problem("leakage-design", tau=2, d=2, leakage=0.5))
     found = audit(leak, samples=100, confidence=SURE)
     assert found["statistic-maximal-leakage"].value == pytest.approx(0.5, abs=1e-9)
     assert found["statistic-maximal-leakage"].promised == 0.5
@@ -195,7 +195,7 @@ def test_refuted_claims_are_named(file):
     tampered(file, lambda d: d.update(value=d["value"] + 0.01))
     found = audit(file)
     assert not found.passed
-    assert found.verdict.startswith("FAILED: the certificate is refuted: its utility")
+    assert found.verdict.startswith("FAILED: the certificate is refuted: its information")
     assert found.empirical == ()
 
 
@@ -361,7 +361,7 @@ def test_as_a_user(file, tmp_path, ldpopt):
     assert failed.code == 1
     answer = json.loads(failed.out)
     assert answer["passed"] is False
-    assert next(c["statement"] for c in answer["claims"] if not c["holds"]).startswith("its utility")
+    assert next(c["statement"] for c in answer["claims"] if not c["holds"]).startswith("its information")
     (tmp_path / "table.csv").write_text("sex,race\nFemale,Martian\n")
     bad = ldpopt("audit", file, "--data", tmp_path / "table.csv")
     assert bad.code == 2

@@ -41,6 +41,7 @@ PARAMETERS = {
     "tau": [1, 999, 0],
     "d": [2, 1000, 1],
     "budget": [0, 30, 30.5, -0.1],
+    "leakage": [0, 30, 30.5, -0.1],
     "min_average_privacy": [0, 0.999, 1],
     "loss": ["mse", "tv", "x"],
     "family": ["square", "broad", "circulant"],
@@ -146,8 +147,8 @@ EDGES = [
     ("feature-release", {"table": True, "threshold": 0.5, "budget": 0.1, "weights": [1]}),
     ("feature-release", {"table": [True], "threshold": 0.5, "budget": 0.1, "weights": [1]}),
     ("feature-release", {"marginals": True, "threshold": 0.5, "budget": 0.1, "weights": [1]}),
-    ("leakage-design", {"tau": 2, "d": 2, "budget": 0.3, "secrets": ["a", None, True]}),
-    ("leakage-design", {"tau": 2, "d": 2, "budget": 0.3, "secrets": [1, None, True]}),
+    ("leakage-design", {"tau": 2, "d": 2, "leakage": 0.3, "secrets": ["a", None, True]}),
+    ("leakage-design", {"tau": 2, "d": 2, "leakage": 0.3, "secrets": [1, None, True]}),
 ]
 """Parameters on both sides of an edge: of a sum before it is rounded, of a default, of a type."""
 

@@ -79,7 +79,7 @@ def test_refuted_and_unreadable(tmp_path, spec, ldpopt):
     out.write_text(json.dumps(document | {"value": document["value"] + 1e-6}))
     refuted = ldpopt("verify", out)
     assert refuted.code == 1
-    assert "REFUTED  its utility" in refuted.out
+    assert "REFUTED  its information" in refuted.out
     for garbage in (text[: len(text) // 2], "garbage", ""):
         out.write_text(garbage)
         assert ldpopt("verify", out).code == 2

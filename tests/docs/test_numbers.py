@@ -215,7 +215,7 @@ def squares():
 
 
 def optimum():
-    return solve(problem("leakage-design", tau=4, d=3, budget=math.log(2)))
+    return solve(problem("leakage-design", tau=4, d=3, leakage=math.log(2)))
 
 
 def response():

@@ -63,10 +63,10 @@ SMALL = {
         {"matrix": [[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]], "secrets": [0, 1, 1]},
     ],
     "leakage-design": [
-        {"tau": 2, "d": 2, "budget": 0.3},
-        {"tau": 2, "d": 2, "budget": 0.2, "secrets": [0, 1, 0]},
-        {"costs": [[0, 3], [1, 0], [2, 1]], "scale": 2, "budget": 0.2, "secrets": [0, 1, 1]},
-        {"tau": 2, "d": 2, "budget": 0.5, "epsilon": 0.4},
+        {"tau": 2, "d": 2, "leakage": 0.3},
+        {"tau": 2, "d": 2, "leakage": 0.2, "secrets": [0, 1, 0]},
+        {"costs": [[0, 3], [1, 0], [2, 1]], "scale": 2, "leakage": 0.2, "secrets": [0, 1, 1]},
+        {"tau": 2, "d": 2, "leakage": 0.5, "epsilon": 0.4},
     ],
     "asymptotic-utility": [
         {"epsilon": 1.0, "dirichlet": [1.0, 1.0]},

@@ -104,9 +104,9 @@ def cases():
     yield "secret-staircase", {"epsilon": 1e-6, "hypotheses": tables, "utility": "bayes"}
     yield from CANCELLING
     yield from WIDE
-    yield "leakage-design", {"tau": 2, "d": 2, "budget": 0.0, "epsilon": 1e-6}
-    yield "leakage-design", {"tau": 2, "d": 3, "budget": 20.0}
-    yield "leakage-design", {"tau": 3, "d": 3, "budget": 1e-12}
+    yield "leakage-design", {"tau": 2, "d": 2, "leakage": 0.0, "epsilon": 1e-6}
+    yield "leakage-design", {"tau": 2, "d": 3, "leakage": 20.0}
+    yield "leakage-design", {"tau": 3, "d": 3, "leakage": 1e-12}
     rows = [[1 - 1e-12, 1e-12], [0.5, 0.5], [1e-12, 1 - 1e-12]]
     yield "statistic-leakage", {"matrix": rows, "secrets": [0, 0, 1]}
     for set_ in (

@@ -66,7 +66,7 @@ def test_tampering_is_refuted() -> None:
 
     assert refuted(lambda doc: doc.update(value=doc["value"] - 1e-9))
     assert refuted(lambda doc: doc.update(bound=doc["bound"] + 1e-9))
-    assert refuted(lambda doc: doc["params"].update(budget=doc["params"]["budget"] - 1e-9))
+    assert refuted(lambda doc: doc["params"].update(leakage=doc["params"]["leakage"] - 1e-9))
     assert refuted(lambda doc: doc["mechanism"].update(matrix=np.eye(3).tolist()))
     assert refuted(lambda doc: doc["certificate"]["proof"].update(cuts=[]))
     assert refuted(lambda doc: doc["certificate"]["proof"].update(prior=[0.0, 0.0, 0.0]))
@@ -81,13 +81,13 @@ def test_tampering_is_refuted() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"tau": 2, "d": 2, "budget": -1}, "budget must be a finite number from 0 to 30, not -1"),
-        ({"tau": 2.5, "d": 2, "budget": 1}, "tau must be a whole number"),
+        ({"tau": 2, "d": 2, "leakage": -1}, "leakage must be a finite number from 0 to 30, not -1"),
+        ({"tau": 2.5, "d": 2, "leakage": 1}, "tau must be a whole number"),
         (
-            {"tau": 2, "d": 2, "budget": 1, "secrets": [0]},
+            {"tau": 2, "d": 2, "leakage": 1, "secrets": [0]},
             "secrets must be 3 labels, one per row of costs, not 1",
         ),
-        ({"tau": 100, "d": 50, "budget": 1}, "too many to list"),
+        ({"tau": 100, "d": 50, "leakage": 1}, "too many to list"),
     ],
 )
 def test_bad_input(params, message: str) -> None:
@@ -125,7 +125,7 @@ def test_costs_of_ones_own(seed: int, tmp_path) -> None:
     rng = np.random.default_rng(seed)
     costs, groups = rng.integers(0, 10, (4, 3 + seed % 2)), np.array([0, 0, 1, 2])
     budget = float(rng.uniform(0.1, 0.9))
-    case = LeakageDesign(budget=budget, costs=costs, secrets=["a", "a", "b", "c"], scale=10)
+    case = LeakageDesign(leakage=budget, costs=costs, secrets=["a", "a", "b", "c"], scale=10)
     result = solve(case)
     assert result.value == pytest.approx(brute_force_optimum(costs / 10, groups, budget), abs=1e-6)
     assert verify(result)
@@ -140,8 +140,8 @@ def test_costs_of_ones_own(seed: int, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"budget": 1.0}, "needs tau and d, or costs"),
-        ({"tau": 2, "d": 2, "budget": 1.0, "scale": 2}, "needs tau and d, or costs"),
+        ({"leakage": 1.0}, "needs tau and d, or costs"),
+        ({"tau": 2, "d": 2, "leakage": 1.0, "scale": 2}, "needs tau and d, or costs"),
         ({"tau": 2, "costs": [[1]], "secrets": [0]}, "neither tau nor d"),
         ({"costs": [[1, 2]]}, "needs secrets"),
         ({"costs": [[0.5, 2]], "secrets": [0]}, "must be a whole number"),
@@ -160,7 +160,7 @@ def test_a_budget_and_a_level_together(seed: int, epsilon: float) -> None:
     rng = np.random.default_rng(seed)
     costs, groups = rng.integers(0, 10, (4, 3)), np.array([0, 0, 1, 2])
     case = LeakageDesign(
-        budget=0.3, costs=costs, secrets=["a", "a", "b", "c"], scale=10, epsilon=epsilon
+        leakage=0.3, costs=costs, secrets=["a", "a", "b", "c"], scale=10, epsilon=epsilon
     )
     result = solve(case)
     truth = brute_force_optimum(costs / 10, groups, 0.3, epsilon)

@@ -177,7 +177,7 @@ def histograms(tau, d):
 def _design(found):
     params, proof = found["params"], found["certificate"]["proof"]
     space, costs, secrets = _asked(params)
-    budget = number(params["budget"], 0, 30)
+    budget = number(params["leakage"], 0, 30)
     places = groups(secrets, len(costs))
     W = matrix(found, len(costs))
     demand(len(W[0]) == len(costs[0]), "another number of outputs")
@@ -230,12 +230,12 @@ def _read_ratios(proof, costs, level):
 def _asked(params):
     """The histograms (None for costs of one's own), the costs and the secrets."""
     if "costs" in params:
-        keys(params, {"costs", "secrets", "budget"}, {"scale", "epsilon"})
+        keys(params, {"costs", "secrets", "leakage"}, {"scale", "epsilon"})
         scale = whole(params.get("scale", 1), 1, 10**9)
         rows = [[Fraction(whole(c, 0, 10**9), scale) for c in row] for row in params["costs"]]
         demand(rows and rows[0] and len({len(row) for row in rows}) == 1, "not a matrix of costs")
         return None, rows, params["secrets"]
-    keys(params, {"tau", "d", "budget"}, {"secrets", "epsilon"})
+    keys(params, {"tau", "d", "leakage"}, {"secrets", "epsilon"})
     tau, d = whole(params["tau"], 1, 999), whole(params["d"], 2, 1000)
     demand(math.comb(tau + d - 1, d - 1) <= 1000, "too many histograms")
     space = histograms(tau, d)

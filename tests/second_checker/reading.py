@@ -104,6 +104,7 @@ def renamed(kind, params):
         return params
     former = {"fidelity": {"p": "prior"}, "asymptotic-utility": {"alpha": "dirichlet"}}
     former["privacy-utility-frontier"] = former["asymptotic-utility"]
+    former["leakage-design"] = {"budget": "leakage"}
     names = former.get(kind, {"k": "inputs"} if "-fidelity" in kind else {})
     demand(not any({old, new} <= params.keys() for old, new in names.items()), "a name and its former")
     return {names.get(name, name): value for name, value in params.items()}

@@ -19,6 +19,7 @@ FORMER_NAMES: dict[str, dict[str, str]] = {
     "minimax-fidelity": {"k": "inputs"},
     "asymptotic-utility": {"alpha": "dirichlet"},
     "privacy-utility-frontier": {"alpha": "dirichlet"},
+    "leakage-design": {"budget": "leakage"},
 }
 """For each kind, the parameters of version 1 that have another name today."""
 

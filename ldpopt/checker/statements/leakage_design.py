@@ -1,6 +1,6 @@
-"""Design under a leakage budget: the kind ``leakage-design``.
+"""Design under a bound on the leakage: the kind ``leakage-design``.
 
-Statement. Rational costs c[θ, y] ≥ 0, a secret for every θ, a budget b. Minimise the worst cost
+Statement. Rational costs c[θ, y] ≥ 0, a secret for every θ, a leakage b. Minimise the worst cost
 max_θ Σ_y c[θ, y] W[θ, y] over the stochastic matrices W whose statistic maximal leakage is at most b:
 for every selection of one θ_g per secret g, Σ_y max_g W[θ_g, y] ≤ e^b. With a level ε, also
 W[θ, y] ≤ e^ε W[θ', y] for all θ, θ', y: ε-LDP of the whole data.
@@ -59,19 +59,19 @@ from ..kernel.section import Case, Decider, Kind, Section, minimise
 MOST_HISTOGRAMS = 1000
 """The most histograms of a design; the mechanism and its costs have the square of it."""
 TAU, D = Whole(1, MOST_HISTOGRAMS - 1), Whole(2, MOST_HISTOGRAMS)
-BUDGET = Number(0, 30)
+LEAKAGE = Number(0, 30)
 COST = Whole(0, 10**9)
 """Costs are not negative: the lemma above needs it."""
 COSTS, SCALE = List(List(COST, 1), 1), Whole(1, 10**9)
 
 
 class LeakageStatement(NamedTuple):
-    """Minimise max_θ Σ_y c W, c = costs/scale, over mechanisms that leak at most the budget."""
+    """Minimise max_θ Σ_y c W, c = costs/scale, over mechanisms of at most that leakage."""
 
     costs: list[list[int]]
     scale: int
     groups: list[list[int]]
-    budget: float
+    leakage: float
     labels: list[Any] | None = None
     epsilon: float | None = None
 
@@ -103,7 +103,7 @@ def _leakage_design(params: dict[str, Any]) -> dict[str, Any]:
         "costs": _distances(space, tau),
         "scale": 2 * tau,
         "secrets": params.get("secrets", [histogram[0] for histogram in space]),
-        "budget": params["budget"],
+        "leakage": params["leakage"],
         "labels": [list(histogram) for histogram in space],
         **_level(params),
     }
@@ -121,7 +121,7 @@ def _own_costs(params: dict[str, Any]) -> dict[str, Any]:
         "costs": params["costs"],
         "scale": params.get("scale", 1),
         "secrets": params["secrets"],
-        "budget": params["budget"],
+        "leakage": params["leakage"],
         **_level(params),
     }
 
@@ -163,7 +163,7 @@ def leakage_question(plain: dict[str, Any]) -> LeakageStatement:
     if labels is not None and not len(set(labels)) == len(labels) == len(costs) == len(costs[0]):
         raise UnreadableError("labels must be different, one per row and one per column of costs")
     groups, level = by_secret(secrets), plain.get("epsilon")
-    return LeakageStatement(costs, plain["scale"], groups, plain["budget"], labels, level)
+    return LeakageStatement(costs, plain["scale"], groups, plain["leakage"], labels, level)
 
 
 # ---------------------------------------------------------------- what decides
@@ -183,14 +183,14 @@ def _row_cost(costs: Sequence[int], row: Sequence[float], scale: int) -> Fractio
 
 
 def leaks_within(
-    matrix: Sequence[Sequence[float]], groups: list[list[int]], budget: float, tree: Node
+    matrix: Sequence[Sequence[float]], groups: list[list[int]], leakage: float, tree: Node
 ) -> bool | None:
-    """Decide whether a proof tree shows that a stochastic matrix leaks at most the budget.
+    """Decide whether a proof tree shows that a stochastic matrix leaks at most that much.
 
     Args:
         matrix: the mechanism, its rows summing to exactly 1.
         groups: the rows of each secret.
-        budget: the leakage allowed, in nats.
+        leakage: the leakage allowed, in nats.
         tree: the proof: prices at its leaves.
     """
     rows = []
@@ -198,7 +198,7 @@ def leaks_within(
         tick()
         parts, bits = dyadic(entries)
         rows.append(Row(range(len(parts)), parts, 1 << bits))
-    return log_at_most(tree_bound(tree, SelectionStatement(rows, len(matrix[0]), groups)), budget)
+    return log_at_most(tree_bound(tree, SelectionStatement(rows, len(matrix[0]), groups)), leakage)
 
 
 def cost_bound(question: LeakageStatement, proof: dict[str, Any]) -> Fraction:
@@ -231,7 +231,7 @@ def cost_bound(question: LeakageStatement, proof: dict[str, Any]) -> Fraction:
         assert question.epsilon is not None
         _add_ratios(prices, numbers[len(weighed) :], scale, exp_above(question.epsilon))
     least = Fraction(sum(map(min, prices)), scale << bits)
-    return least - exp_above(question.budget) * Fraction(sum(weights), 1 << bits)
+    return least - exp_above(question.leakage) * Fraction(sum(weights), 1 << bits)
 
 
 def _read_ratios(question: LeakageStatement, ratios: list[list[float]]) -> list[list[float]]:
@@ -297,14 +297,14 @@ def _members(case: Case) -> Iterator[Claim]:
         asked = repr(question.labels)
         yield decided("member", words, lambda: all(repr(names) == asked for names in answer.named))
     yield stochastic(answer.matrix)
-    words = f"it leaks at most {question.budget!r} nats about the secret"
+    words = f"it leaks at most {question.leakage!r} nats about the secret"
 
     def test() -> bool | None:
         return is_stochastic(answer.matrix) and leaks_within(
-            answer.matrix, question.groups, question.budget, case.proof["privacy"]
+            answer.matrix, question.groups, question.leakage, case.proof["privacy"]
         )
 
-    yield decided("privacy", words, test, value=question.budget)
+    yield decided("privacy", words, test, value=question.leakage)
     if question.epsilon is not None:
         yield private(answer.matrix, range(len(answer.matrix)), question.epsilon)
 
@@ -330,7 +330,7 @@ def _bound(case: Case) -> Iterator[Claim]:
         "bound",
         words,
         lambda: cost_bound(case.question, case.proof) >= Fraction(bound),
-        about=f"mechanisms within the leakage budget{level}",
+        about=f"mechanisms of at most this leakage{level}",
         value=bound,
     )
 
@@ -339,7 +339,7 @@ SECTION = Section(
     kinds={
         "leakage-design": Kind(
             Record(
-                {"budget": BUDGET},
+                {"leakage": LEAKAGE},
                 {
                     "tau": TAU,
                     "d": D,
@@ -360,7 +360,7 @@ SECTION = Section(
                     "costs": COSTS,
                     "scale": SCALE,
                     "secrets": Labels(),
-                    "budget": BUDGET,
+                    "leakage": LEAKAGE,
                 },
                 {"labels": Labels(), "epsilon": EPSILON},
             ),

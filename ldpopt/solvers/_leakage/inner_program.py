@@ -1,4 +1,4 @@
-"""The best mechanism that prices alone prove to be within a leakage budget: one linear program."""
+"""The best mechanism that prices alone prove to be of bounded leakage: one linear program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Inner(NamedTuple):
 
 
 def inner_program(form: LeakageProgram, limits: Limits) -> Inner:
-    """Find the best mechanism that prices alone prove to be within the leakage budget.
+    """Find the best mechanism that prices alone prove to be of bounded leakage.
 
     Variables in order: W, the excess s ≥ W − v, the prices v, the gains u of the groups, the cost, and
     with a level the least entry of each output. A constant release is always among them.
@@ -55,7 +55,7 @@ def inner_program(form: LeakageProgram, limits: Limits) -> Inner:
         [None, None, csr_array(one((1, n))), csr_array(one((1, count))), None],
     ]
     upper: Any = block_array(blocks, format="csr")
-    right = np.concatenate([np.zeros(m + m + size), [math.exp(form.budget)]])
+    right = np.concatenate([np.zeros(m + m + size), [math.exp(form.leakage)]])
     before = upper.shape[1]
     if form.epsilon is not None:
         rest = csr_array((size, before - size))

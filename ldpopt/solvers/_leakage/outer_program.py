@@ -1,4 +1,4 @@
-"""The cheapest mechanism within finitely many cuts of a leakage budget: none within it costs less."""
+"""The cheapest mechanism within finitely many cuts of the leakage allowed: none within it costs less."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OuterLP:
         self.orbits = Orbits(form)
         self.cuts: list[tuple[selection.Selection, selection.Selection]] = []
         self._seen: set[bytes] = set()
-        self._limit = math.exp(form.budget)
+        self._limit = math.exp(form.leakage)
         self._duals: Array | None = None
         self._model = highs.new_model()
         infinity, none = highspy.kHighsInf, np.zeros(0, np.int32)

@@ -1,4 +1,4 @@
-"""Repair mechanisms to exact arithmetic within a leakage budget, and round their bounds."""
+"""Repair mechanisms to exact arithmetic of bounded leakage, and round their bounds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def repair_leakage(
     matrix: Array,
     prices: Array,
     groups: NDArray[np.int64],
-    budget: float,
+    leakage: float,
     epsilon: float | None = None,
 ) -> tuple[Array, Array]:
-    """Make a mechanism stochastic and keep it within its leakage budget, by exact prices.
+    """Make a mechanism stochastic and keep it within the leakage allowed, by exact prices.
 
     Mixing with a constant release c, W' = (1−t) W + t c and v' = (1−t) v + t c, takes the bound of the
     prices from e^b to (1−t) e^b + t; at t = 1 the release is constant and leaks nothing.
@@ -30,11 +30,11 @@ def repair_leakage(
         prices: v_y ≥ 0 per output; the leakage is at most the log of
             Σ_y v_y + Σ_s max_{x of s} Σ_y (W[x, y] − v_y)⁺.
         groups: the number of the secret of each input.
-        budget: the leakage allowed, in nats.
+        leakage: the leakage allowed, in nats.
         epsilon: the level of ε-LDP that is asked for as well; mixing lowers it, too.
 
     Returns:
-        The exact mechanism, and prices that prove its leakage to be within the budget.
+        The exact mechanism, and prices that prove its leakage to be within that.
     """
     rows = np.maximum(matrix, 0.0)  # linear programs return entries such as −1e-14
     if epsilon is not None:
@@ -49,17 +49,17 @@ def repair_leakage(
         candidate = rounded((1 - touch) * rows + touch * constant)
         scaled = (1 - touch) * prices + touch * constant
         allowed = epsilon is None or is_private(candidate.tolist(), range(len(rows)), epsilon)
-        if allowed and _leaks_within(candidate, scaled, listed, budget):
+        if allowed and _leaks_within(candidate, scaled, listed, leakage):
             return candidate, scaled
         touch *= 2
     exactly = rounded(constant[None, :]).repeat(len(rows), axis=0)
     return exactly, exactly[0].copy()
 
 
-def _leaks_within(matrix: Array, prices: Array, groups: list[list[int]], budget: float) -> bool:
+def _leaks_within(matrix: Array, prices: Array, groups: list[list[int]], leakage: float) -> bool:
     priced, bits = dyadic(prices.tolist())
     leaf = PriceLeaf(dict(enumerate(priced)), bits)
-    return leaks_within(matrix.tolist(), groups, budget, leaf) is True
+    return leaks_within(matrix.tolist(), groups, leakage, leaf) is True
 
 
 def cost_below(question: LeakageStatement, proof: dict[str, Any]) -> float:

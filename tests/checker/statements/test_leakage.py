@@ -270,7 +270,7 @@ def program(**changes: Any) -> dict[str, Any]:
         "costs": [[0, 1], [1, 0]],
         "scale": 1,
         "secrets": [0, 1],
-        "budget": 0.0,
+        "leakage": 0.0,
     }
     return {**plain, **changes}
 
@@ -287,7 +287,7 @@ def program(**changes: Any) -> dict[str, Any]:
         ({"secrets": [1, True]}, "must write equal labels alike"),
         ({"labels": ["a", "a"]}, "labels must be different"),
         ({"labels": ["a"]}, "labels must be different"),
-        ({"budget": -1.0}, "budget must be a finite number from 0"),
+        ({"leakage": -1.0}, "leakage must be a finite number from 0"),
         ({"level": 1}, "no key 'level'"),
     ],
 )
@@ -340,7 +340,7 @@ def test_both_sides_of_the_most_histograms() -> None:
     with pytest.raises(InvalidInputError, match="too many to list"):
         LeakageDesign(44, 3, 1.0)
     with pytest.raises(reading.UnreadableError, match="too many to list"):
-        frame.statement("leakage-design", {"tau": 44, "d": 3, "budget": 1.0})
+        frame.statement("leakage-design", {"tau": 44, "d": 3, "leakage": 1.0})
 
 
 def test_values_and_bounds_are_exact_where_sums_are() -> None:
