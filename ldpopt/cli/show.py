@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,13 +40,13 @@ def show(
     if first is None:
         raise InvalidInputError(f"{kind} has nothing to show yet: its method examples yields no example")
     problem = first.problem
-    spec = {"problem": kind, "params": problem.to_params()}
+    spec = {"problem": cls.kind, "params": problem.to_params()}
     if example:
         print(json.dumps(spec, indent=1, allow_nan=False))
         return
     solvers = {name: _place(name, form) for name, form in accepting(problem)}
     found: dict[str, Any] = {
-        "kind": kind,
+        "kind": cls.kind,
         "summary": " ".join((getdoc(cls) or "").partition("\n\n")[0].split()),
         "parameters": _parameters(cls),
         "example": spec,
@@ -54,7 +55,7 @@ def show(
     if as_json:
         print(json.dumps(found, allow_nan=False))
         return
-    hang(f"{kind}: ", found["summary"])
+    hang(f"{cls.kind}: ", found["summary"])
     print("\nparameters")
     for name, text in found["parameters"].items():
         hang(f"  {name:<20} ", text)
@@ -62,8 +63,9 @@ def show(
     for name, form in solvers.items():
         hang(f"  {name:<20} ", f"as a {form}")
     print("\nan example; these two commands solve it:")
-    say(f"  ldpopt show {kind} --example > question.json")
-    say("  ldpopt solve question.json")
+    own = ["--problem", kind] if kind != cls.kind else []
+    say(f"  {shlex.join(['ldpopt', 'show', kind, '--example'])} > question.json")
+    say(f"  {shlex.join(['ldpopt', 'solve', 'question.json', *own])}")
     hang("  ", json.dumps(spec))
 
 
@@ -83,6 +85,7 @@ def _parameters(cls: type[Problem]) -> dict[str, str]:
     That is read from the checker's schema; a kind of another package has none, so its types are named.
     """
     from dataclasses import MISSING, fields, is_dataclass
+    from inspect import formatannotation
 
     from ldpopt.core.exact import frame
 
@@ -92,7 +95,8 @@ def _parameters(cls: type[Problem]) -> dict[str, str]:
         return {name: part.words() for name, part in schema.required.items()} | optional
     if not is_dataclass(cls):
         return {}
-    return {
-        field.name: f"{field.type}{'' if field.default is MISSING else ' (optional)'}"
-        for field in fields(cls)
-    }
+    found = {}
+    for field in fields(cls):
+        words = field.type if isinstance(field.type, str) else formatannotation(field.type)
+        found[field.name] = words if field.default is MISSING else f"{words} (optional)"
+    return found

@@ -118,7 +118,7 @@ READING = {
     "privatize": ["privatize", "t.csv", "-m", "FILE", "-o", "new.csv"],
     "export": ["export", "FILE", "--target", "js", "-o", "new.js"],
     "estimate": ["estimate", "r.csv", "-m", "FILE"],
-    "audit": ["audit", "FILE", "--samples", "20"],
+    "audit": ["audit", "FILE", "--samples", "20", "--confidence", "0.999999"],
     "report": ["report", "FILE", "-o", "new.html", "--curve-seconds", "0"],
 }
 TABLES = {

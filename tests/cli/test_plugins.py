@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -73,9 +74,23 @@ def test_solve_takes_a_problem_and_a_solver_of_ones_own(files, ldpopt):
     assert answer.code == 0, answer.err
     found = json.loads(answer.out)
     assert (found["problem"], found["solver"], found["status"]) == ("coin", "slow", "optimal")
-    shown = ldpopt("show", "mine.py:Coin", cwd=files)
+
+
+@pytest.mark.parametrize("name", ["mine.py:Coin", "./m y.py:Coin", "staircase"])
+def test_the_commands_that_show_prints_run_as_printed(name, files, ldpopt):
+    (files / "m y.py").write_text(MINE)
+    shown = ldpopt("show", name, cwd=files)
     assert shown.code == 0, shown.err
-    assert "coin: Flip a coin, privately." in shown.out.replace("mine.py:Coin", "coin")
+    assert name == "staircase" or shown.out.startswith("coin: Flip a coin, privately.\n")
+    one, other = (shlex.split(line) for line in shown.out.splitlines() if line.startswith("  ldpopt "))
+    assert one[-2:] == [">", "question.json"]
+    written = ldpopt(*one[1:-2], cwd=files)
+    (files / "question.json").write_text(written.out)
+    solved = ldpopt(*other[1:], cwd=files)
+    assert solved.code == 0, solved.err
+    plain = json.loads(ldpopt("show", name, "--json", cwd=files).out)
+    assert plain["example"] == json.loads(written.out)
+    assert not any("class" in words or "typing" in words for words in plain["parameters"].values())
 
 
 def test_a_result_of_ones_own_problem_is_verified_audited_and_reported(files, ldpopt):
