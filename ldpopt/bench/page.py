@@ -186,21 +186,14 @@ def _fastest(rows: list[Row]) -> tuple[str, ...]:
     for size in sorted({row["size"] for row in rows}, reverse=True):
         here = [row for row in rows if row["size"] == size]
         count = len({(row["instance"], row["seed"]) for row in here})
-        proven = {
-            solver: tried
-            for solver, tried in by("solver", [row for row in here if _is_proven(row)])
-            if len(tried) == count
-        }
+        sound = [r for r in here if r["status"] == "optimal" and r["agrees"] and r["verified"] is True]
+        proven = {solver: tried for solver, tried in by("solver", sound) if len(tried) == count}
         if proven:
             best = min(proven, key=lambda solver: middle("cpu", proven[solver]) or 0.0)
             tried = proven[best]
             numbers = (_number(middle(name, tried)) for name in ("cpu", "speedup"))
             return str(size), best, *numbers, tried[0]["baseline"]
     return "–", "no size with all instances verified", "–", "–", "–"
-
-
-def _is_proven(row: Row) -> bool:
-    return row["status"] == "optimal" and bool(row["agrees"]) and row["verified"] is True
 
 
 def _form_part(

@@ -14,7 +14,6 @@ from ldpopt.core.exact import EXIT_CODES
 
 if TYPE_CHECKING:
     from ldpopt.audit.findings import Audit
-    from ldpopt.audit.measures import Measured
     from ldpopt.tables.files import TableReader
 
 
@@ -109,7 +108,11 @@ def _print(found: Audit) -> None:
     if found.measures:
         titles = ("measure", "value", "unit", "promised", "holds")
         left = ("measure", "unit", "holds")
-        print_table(titles, map(_row, found.measures), left, spare=("unit",))
+        rows = (
+            (m.name, m.text, m.unit, None if m.promised is None else f"≤ {m.promised:.4g}", m.holds)
+            for m in found.measures
+        )
+    print_table(titles, rows, left, spare=("unit",))
     for measure in found.measures:
         detail = f" ({measure.detail})" if measure.detail else ""
         hang(f"{measure.name}: ", f"{measure.meaning}{detail}.")
@@ -124,8 +127,3 @@ def _print(found: Audit) -> None:
         hang(mark, statement)
     print()
     hang("", found.verdict)
-
-
-def _row(measure: Measured) -> tuple[object, ...]:
-    promised = None if measure.promised is None else f"≤ {measure.promised:.4g}"
-    return measure.name, measure.text, measure.unit, promised, measure.holds

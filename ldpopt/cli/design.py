@@ -19,18 +19,19 @@ from ldpopt.cli.options import (
     Force,
     LevelsOption,
     Missing,
+    PublicColumns,
+    QueriedColumns,
+    SecretColumns,
     Separator,
+    Significance,
     TableName,
     TextColumns,
     TopOption,
-    read_bins,
-    read_levels,
-    read_top,
+    coarser,
     split_columns,
 )
 from ldpopt.cli.terminal import (
-    check_new,
-    check_writable,
+    check_output,
     err_console,
     print_facts,
     say,
@@ -57,15 +58,10 @@ With ``--compare`` the whole share is kept: the other methods come first.
 
 def design(
     table: TableName,
-    secret: Annotated[
-        str,
-        typer.Option(help="Columns to hide, comma-separated; a name with a comma in double quotes."),
-    ],
+    secret: SecretColumns,
     epsilon: Annotated[float, typer.Option(help="The privacy level, in nats.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Write the mechanism here.")],
-    public: Annotated[
-        str, typer.Option(help="Columns to release, comma-separated; if not given, all data are secret.")
-    ] = "",
+    public: PublicColumns = "",
     robust: Annotated[
         str | None,
         typer.Option(
@@ -75,7 +71,7 @@ def design(
     known: Annotated[
         bool, typer.Option("--known", help="Take the table's distribution for the true one.")
     ] = False,
-    alpha: Annotated[float, typer.Option(help="Significance level of the χ² set.")] = 0.05,
+    alpha: Significance = 0.05,
     method: Annotated[
         str,
         typer.Option(help="auto, or a name that ldpopt list methods prints."),
@@ -100,9 +96,7 @@ def design(
     goal: Annotated[
         str, typer.Option("--for", help="What to seek: information, or estimates (precise frequencies).")
     ] = "information",
-    queries: Annotated[
-        str, typer.Option(help="Columns whose frequencies are wanted, comma-separated; default: all.")
-    ] = "",
+    queries: QueriedColumns = "",
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for solves and check; default: 30, with --compare 120.")
     ] = None,
@@ -130,8 +124,7 @@ def design(
     seconds = max(limits.remaining() - later, LEAST_LEFT)
     public_file, asked = public_path(out), split_columns(queries)
     for file in (out, public_file):
-        check_writable(file, table)
-        check_new(file, force)
+        check_output(file, force, table)
     with watching(f"reading {table}", seconds) as watch:
         made = designing.design(
             open_table(table, sep=sep, encoding=encoding),
@@ -141,10 +134,7 @@ def design(
             robust=_robustness(robust, known),
             alpha=alpha,
             method=method,
-            bins=read_bins(bins or []),
-            text=split_columns(text),
-            top=read_top(top or []),
-            levels=read_levels(levels or []),
+            **coarser(bins, text, top, levels),
             missing=missing,
             width=width,
             reports=reports,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import AsJson, Force, Jobs, MechanismFile, Scheduler
-from ldpopt.cli.promised import end_as_decided
-from ldpopt.cli.terminal import check_picture, hang, print_table, tell, watching
+from ldpopt.cli.terminal import check_picture, end_as_decided, hang, print_table, tell, watching
 
 if TYPE_CHECKING:
     from ldpopt.release.estimating import Frequencies

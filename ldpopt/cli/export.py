@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from ldpopt.cli.options import Force
-from ldpopt.cli.promised import end_as_decided
-from ldpopt.cli.terminal import check_new, check_writable, hang, say
+from ldpopt.cli.terminal import check_output, end_as_decided, hang, say
 
 
 class Target(StrEnum):
@@ -49,8 +48,7 @@ def export(
     from ldpopt.release.exporting import export as exported
     from ldpopt.release.releasing import in_words
 
-    check_writable(out, mechanism)
-    check_new(out, force)
+    check_output(out, force, mechanism)
     made = load_mechanism(mechanism)
     write_whole(out, exported(made, target.value))
     columns = ", ".join(made.domain.columns)

@@ -11,8 +11,7 @@ import typer
 
 from ldpopt.cli.options import AsJson, Encoding, Force, Separator, split_columns
 from ldpopt.cli.terminal import (
-    check_new,
-    check_writable,
+    check_output,
     print_facts,
     print_table,
     tell,
@@ -51,8 +50,7 @@ def exposure(
     from ldpopt.release.exposing import exposed
 
     if out is not None:
-        check_writable(out, table)
-        check_new(out, force)
+        check_output(out, force, table)
     with watching(f"counting the rows of {table} that stand out", time_limit) as watch:
         found = exposed(
             table,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict, TypeVar
 
 import typer
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ldpopt.release.designing import AnyDesign
     from ldpopt.tables.files import TableReader
 
+T = TypeVar("T")
 TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
 """A date, or a date and a time of day."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
@@ -40,6 +42,16 @@ Scheduler = Annotated[
 Missing = Annotated[
     str, typer.Option(help="Rows with an empty cell: refuse, drop, or category (the value (missing)).")
 ]
+SecretColumns = Annotated[
+    str, typer.Option(help="Columns to hide, comma-separated; a name with a comma in double quotes.")
+]
+PublicColumns = Annotated[
+    str, typer.Option(help="Columns to release, comma-separated; if not given, all data are secret.")
+]
+QueriedColumns = Annotated[
+    str, typer.Option(help="Columns whose frequencies are wanted, comma-separated; default: all.")
+]
+Significance = Annotated[float, typer.Option(help="Significance level of the χ² set.")]
 BinsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -100,30 +112,74 @@ def split_columns(columns: str) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
-def read_bins(options: list[str]) -> dict[str, int | list[float] | list[str]]:
-    """Read ``COLUMN=5`` (that many bins) or ``COLUMN=18,30,65`` (their edges), once per column.
+class Coarser(TypedDict):
+    """How the columns of a table are read; see :func:`ldpopt.tables.survey.survey`."""
 
-    Edges may be dates or times: ``COLUMN=1980-01-01,2000-01-01``.
+    bins: dict[str, int | list[float] | list[str]]
+    text: list[str]
+    top: dict[str, int]
+    levels: dict[str, int | str]
+
+
+def coarser(
+    bins: list[str] | None, text: str, top: list[str] | None, levels: list[str] | None
+) -> Coarser:
+    """Read the options that say how the columns of a table are read.
+
+    Args:
+        bins: ``COLUMN=5`` (that many bins), or ``COLUMN=18,30,65`` or dates and times (their edges).
+        text: the columns whose cells are words.
+        top: ``COLUMN=20``: so many of its most frequent values are told apart.
+        levels: ``COLUMN=2`` (so many first characters) or ``COLUMN=FILE`` (groups).
     """
-    found: dict[str, int | list[float] | list[str]] = {}
-    for option in options:
-        name, _, spec = option.rpartition("=")
-        words = [part.strip() for part in spec.split(",") if part.strip()]
-        try:
-            parts = [float(part) for part in words]
-        except ValueError:
-            parts = []
-        times = bool(words) and all(TIME.fullmatch(word) for word in words)
-        if not name or not (parts or times):
-            raise InvalidInputError(
-                f"--bins must look like COLUMN=5, COLUMN=18,30,65 or COLUMN=1980-01-01,2000-01-01, "
-                f"not {option!r}"
-            )
+    edges = "COLUMN=5, COLUMN=18,30,65 or COLUMN=1980-01-01,2000-01-01"
+    return {
+        "bins": _by_column("--bins", edges, bins, _bins),
+        "text": split_columns(text),
+        "top": _by_column("--top", "COLUMN=20", top, lambda n: int(n) if n.isdecimal() else None),
+        "levels": _by_column(
+            "--levels",
+            "COLUMN=2 or COLUMN=groups.csv",
+            levels,
+            lambda level: int(level) if level.isdecimal() else level or None,
+        ),
+    }
+
+
+def _by_column(
+    option: str, allowed: str, given: list[str] | None, read: Callable[[str], T | None]
+) -> dict[str, T]:
+    """Read ``COLUMN=VALUE``, once per column.
+
+    Args:
+        option: the name of the option.
+        allowed: how it must look.
+        given: what was given.
+        read: reads the value; None for one that is not allowed.
+    """
+    found: dict[str, T] = {}
+    for one in given or []:
+        # a file may have the sign in its name, as the column of other options may
+        name, _, value = one.partition("=") if option == "--levels" else one.rpartition("=")
+        meant = read(value.strip()) if name else None
+        if meant is None:
+            raise InvalidInputError(f"{option} must look like {allowed}, not {one!r}")
         if name in found:
-            raise InvalidInputError(f"--bins says twice how to bin {name!r}")
-        single = not times and "," not in spec and parts[0] % 1 == 0
-        found[name] = words if times else int(parts[0]) if single else parts
+            raise InvalidInputError(f"{option} may name the column {name!r} once, not twice")
+        found[name] = meant
     return found
+
+
+def _bins(spec: str) -> int | list[float] | list[str] | None:
+    words = [part.strip() for part in spec.split(",") if part.strip()]
+    if words and all(TIME.fullmatch(word) for word in words):
+        return words
+    try:
+        edges = [float(part) for part in words]
+    except ValueError:
+        return None
+    single = len(edges) == 1 and "," not in spec and edges[0] % 1 == 0
+    return int(edges[0]) if single else edges or None
 
 
 def prepared(table: str, made: AnyDesign, missing: str, sep: str | None, encoding: str) -> TableReader:
@@ -146,31 +202,3 @@ def prepared(table: str, made: AnyDesign, missing: str, sep: str | None, encodin
         return reader
     needed = [column for column in made.domain.all_columns if not column.missing]
     return CompleteRows(reader, [c.name for c in needed], [c.name for c in needed if c.text])
-
-
-def read_levels(options: list[str]) -> dict[str, int | str]:
-    """Read ``COLUMN=2`` (so many first characters) or ``COLUMN=FILE`` (groups); once per column."""
-    found: dict[str, int | str] = {}
-    for option in options:
-        name, _, level = option.partition("=")
-        if not name or not level.strip():
-            raise InvalidInputError(
-                f"--levels must look like COLUMN=2 or COLUMN=groups.csv, not {option!r}"
-            )
-        if name in found:
-            raise InvalidInputError(f"--levels says twice which level of {name!r} counts")
-        found[name] = int(level) if level.strip().isdecimal() else level.strip()
-    return found
-
-
-def read_top(options: list[str]) -> dict[str, int]:
-    """Read ``COLUMN=20``: so many of its most frequent values are told apart; once per column."""
-    found: dict[str, int] = {}
-    for option in options:
-        name, _, number = option.rpartition("=")
-        if not name or not number.strip().isdecimal():
-            raise InvalidInputError(f"--top must look like COLUMN=20, not {option!r}")
-        if name in found:
-            raise InvalidInputError(f"--top says twice how many values of {name!r} to keep")
-        found[name] = int(number)
-    return found

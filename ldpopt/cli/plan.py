@@ -16,13 +16,15 @@ from ldpopt.cli.options import (
     Force,
     LevelsOption,
     Missing,
+    PublicColumns,
+    QueriedColumns,
+    SecretColumns,
     Separator,
+    Significance,
     TableName,
     TextColumns,
     TopOption,
-    read_bins,
-    read_levels,
-    read_top,
+    coarser,
     split_columns,
 )
 from ldpopt.cli.terminal import check_picture, counting, hang, print_table, tell
@@ -35,22 +37,20 @@ if TYPE_CHECKING:
 
 def plan(
     table: TableName,
-    secret: Annotated[str, typer.Option(help="Columns to hide, comma-separated.")],
+    secret: SecretColumns,
     target: Annotated[
         str, typer.Option(help="The wanted ± of every frequency at 95 %: 1% or 0.01 is one point.")
     ],
-    public: Annotated[str, typer.Option(help="Columns to release, comma-separated.")] = "",
+    public: PublicColumns = "",
     epsilon: Annotated[
         float | None, typer.Option(help="Say how many rows this level takes, instead of the level.")
     ] = None,
-    queries: Annotated[
-        str, typer.Option(help="Columns whose frequencies are wanted, comma-separated; default: all.")
-    ] = "",
+    queries: QueriedColumns = "",
     robust: Annotated[
         str,
         typer.Option(help="Hide for distributions near the table's (chi2), all, or its own (known)."),
     ] = "chi2",
-    alpha: Annotated[float, typer.Option(help="Significance level of the χ² set.")] = 0.05,
+    alpha: Significance = 0.05,
     method: Annotated[
         str, typer.Option(help="A name of ldpopt list methods; auto: the best of those built at once.")
     ] = "auto",
@@ -88,10 +88,7 @@ def plan(
             robust=robust,
             alpha=alpha,
             method=method,
-            bins=read_bins(bins or []),
-            text=split_columns(text),
-            top=read_top(top or []),
-            levels=read_levels(levels or []),
+            **coarser(bins, text, top, levels),
             missing=missing,
             time_limit=max(limits.remaining(), LEAST_LEFT),
             progress=progress,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import Encoding, Jobs, MechanismFile, Scheduler, Separator, TableName, prepared
-from ldpopt.cli.promised import end_as_decided
-from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell, watching
+from ldpopt.cli.terminal import check_output, counting, end_as_decided, say, tell, watching
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import SECONDS
 
@@ -79,8 +78,7 @@ def privatize(
         return
     if not table or out is None:
         raise InvalidInputError("give a TABLE and the file to release, --out; or --void RUN alone")
-    check_writable(out, table, mechanism)
-    check_new(out, force)
+    check_output(out, force, table, mechanism)
     with watching(f"reading {mechanism}"):
         made = load_mechanism(mechanism)
     if seed is not None:

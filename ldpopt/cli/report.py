@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ldpopt.cli.options import Force, OwnProblem, know
-from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell
+from ldpopt.cli.terminal import check_output, counting, say, tell
 from ldpopt.core.exact import EXIT_CODES, OPEN, combined
 
 
@@ -49,8 +49,7 @@ def report(
     from ldpopt.report.page import report as write_page
 
     out = Path(page_name(results)) if out is None else out
-    check_writable(out, *results)
-    check_new(out, force)
+    check_output(out, force, *results)
     know(problem)
     with counting("report") as count:
 

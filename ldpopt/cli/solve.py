@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpopt.cli.options import AsJson, Force, OwnProblem, know
-from ldpopt.cli.terminal import cell, check_new, check_writable, hang, say, watching
+from ldpopt.cli.terminal import cell, check_output, hang, say, watching
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
 from ldpopt.core.exact import ExitCode, quoted
 from ldpopt.core.rounding import bound_text, value_text
@@ -50,8 +50,7 @@ def solve(
     asked = _read_spec(spec)
     chosen = load_solver(solver)() if ":" in solver else solver
     if out is not None:
-        check_writable(out, spec)
-        check_new(out, force)
+        check_output(out, force, spec)
     with watching(f"reading {asked.kind}", time_limit) as watch:
         watch.step(f"{asked.kind} by {chosen_solver(asked, chosen)}")
         result = solve_problem(
@@ -132,12 +131,6 @@ def _proven(number: float | None, result: Result, written: Callable[[float, str,
     return f"{written(number, measured.sense, 12)} {measured.measure.unit}".rstrip()
 
 
-def _parts(result: Result) -> str:
-    """Say how the time was divided among search, proof and repair."""
-    parts = ("search", "proof", "repair")
-    return ", ".join(f"{part} {cell(result.stats[f'{part}_seconds'], digits=2)}" for part in parts)
-
-
 def _gap(result: Result) -> str:
     """Say the gap, and what it is relative to where that is neither value nor bound."""
     from ldpopt.core.exact import GAP_FLOOR
@@ -151,6 +144,8 @@ def _print_result(result: Result, verification: Verification, reason: str) -> No
     from ldpopt.engine.certifying import NO_AUDIT
     from ldpopt.engine.verifying import NOT_CHECKED
 
+    parts = ("search", "proof", "repair")
+    each = ", ".join(f"{part} {cell(result.stats[f'{part}_seconds'], digits=2)}" for part in parts)
     facts = {
         "problem": result.problem.title,
         "status": verification.marked_utility(verification.told(result.status.value)),
@@ -160,7 +155,7 @@ def _print_result(result: Result, verification: Verification, reason: str) -> No
         "proven": verification.proven or "nothing about better answers",
         "certificate": f"{NOT_CHECKED}: {reason}" if reason else verification.summary,
         "solver": result.solver,
-        "seconds": f"{cell(result.seconds)} ({_parts(result)})",
+        "seconds": f"{cell(result.seconds)} ({each})",
         **({"audit": "left out, as it took too long"} if NO_AUDIT in result.stats else {}),
     }
     for name, text in facts.items():

@@ -10,8 +10,9 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import typer
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
@@ -30,8 +31,11 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import printable
+from ldpopt.core.exact import EXIT_CODES, printable
 from ldpopt.core.status import relative_gap
+
+if TYPE_CHECKING:
+    from ldpopt.release.designing import AnyDesign
 
 out_console = Console()
 err_console = Console(stderr=True)
@@ -160,14 +164,14 @@ def cell(value: Any, digits: int = 4) -> str:
     return printable(str(value))
 
 
-def check_new(path: Path, force: bool) -> None:
-    """Refuse to write over an earlier file, unless forced."""
-    if path.exists() and not force:
-        raise InvalidInputError(f"cannot write {path}: it exists; choose another name, or --force")
+def check_output(path: Path, force: bool, *inputs: str | os.PathLike[str]) -> None:
+    """Refuse, before the work begins, an output that cannot be written or would replace a file.
 
-
-def check_writable(path: Path, *inputs: str | os.PathLike[str]) -> None:
-    """Refuse, before the work begins, an output that cannot be written or would replace an input."""
+    Args:
+        path: the place.
+        force: whether an earlier output may be lost.
+        inputs: files that must not be lost.
+    """
     if path.is_dir():
         raise InvalidInputError(f"cannot write {path}: it is a directory")
     if path.exists() and not path.is_file():
@@ -179,20 +183,33 @@ def check_writable(path: Path, *inputs: str | os.PathLike[str]) -> None:
         raise InvalidInputError(f"cannot write {path}: there is no directory {path.parent}")
     if not os.access(path.parent, os.W_OK):
         raise InvalidInputError(f"cannot write {path}: permission denied")
+    if path.exists() and not force:
+        raise InvalidInputError(f"cannot write {path}: it exists; choose another name, or --force")
 
 
 def check_picture(path: Path, force: bool, *inputs: str | os.PathLike[str]) -> None:
-    """Refuse, before the work begins, a path of a picture that cannot be written or names no format.
+    """Refuse as :func:`check_output` does, and a path that names no format of pictures.
 
     Args:
         path: the place.
         force: whether an earlier picture may be lost.
         inputs: files that must not be lost.
     """
-    check_writable(path, *inputs)
-    check_new(path, force)
+    check_output(path, force, *inputs)
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {path.name!r}")
+
+
+def end_as_decided(made: AnyDesign) -> None:
+    """End the command with the exit code of the verdict on a mechanism's file; say why if it is not 0.
+
+    What is refuted or undecided was refused before; what is left is a promise that the file does not
+    decide.
+    """
+    found = made.verification
+    if not found:
+        tell(f"warning: {found.summary}")
+    raise typer.Exit(EXIT_CODES[found.verdict])
 
 
 def make_directory(path: Path) -> None:

@@ -43,7 +43,9 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     for method in distinct(rows, "method"):
         mine, name = where(rows, method=method), STYLES[method][1]
         shown += [{**row, "panel": name} for row in mine]
-        shown += [{**row, "panel": f"{name}, relative", **_share(row, rows)} for row in mine]
+        for row in mine:
+            share = row["mean"] / (_at(rows, row, 0.1) or math.nan)
+            shown.append({**row, "panel": f"{name}, relative", "mean": share, "standard_error": None})
     return robust_study.draw_curves(
         shown,
         out / "rldp-significance.svg",
@@ -59,11 +61,6 @@ def _at(rows: list[Row], row: Row, alpha: float) -> float | None:
     """Return the mean of the same method and level at another α; None if it is not measured."""
     same = where(rows, method=row["method"], epsilon=row["epsilon"], alpha=alpha)
     return same[0]["mean"] if same else None
-
-
-def _share(row: Row, rows: list[Row]) -> Row:
-    first = _at(rows, row, 0.1)
-    return {"mean": math.nan if first is None else row["mean"] / first, "standard_error": None}
 
 
 def conclude(rows: list[Row]) -> str:

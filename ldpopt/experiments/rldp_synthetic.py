@@ -45,7 +45,8 @@ def conclude(rows: list[Row]) -> str:
     since = {}
     for size in distinct(rows, "size"):
         levels = sorted(distinct(where(rows, size=size), "epsilon"))
-        behind = [epsilon for epsilon in levels if not _srr_leads(rows, size, epsilon)]
+        means = {epsilon: robust_study.means(rows, size=size, epsilon=epsilon) for epsilon in levels}
+        behind = [e for e, own in means.items() if own["srr"] < max(own[name] for name in RIVALS)]
         since[size] = next((epsilon for epsilon in levels if epsilon > max(behind, default=0)), None)
     pairs = [(one, two) for one in since for two in since if one != two and _fits(one, two)]
     later = sum((since[two] or math.inf) >= (since[one] or math.inf) for one, two in pairs)
@@ -77,11 +78,6 @@ def _others(rows: list[Row]) -> str:
 def _fits(one: str, two: str) -> bool:
     """Return whether a table is no larger than another in secrets and in public values."""
     return all(a <= b for a, b in zip(*(map(int, s.split("x")) for s in (one, two)), strict=True))
-
-
-def _srr_leads(rows: list[Row], size: str, epsilon: float) -> bool:
-    found = robust_study.means(rows, size=size, epsilon=epsilon)
-    return found["srr"] >= max(found[name] for name in RIVALS)
 
 
 EXPERIMENT = Experiment(

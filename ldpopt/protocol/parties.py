@@ -15,7 +15,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, BinaryIO
 
 from ldpopt.core.errors import InvalidInputError
@@ -293,16 +294,13 @@ def _count(line: Line, reader: Reader, this: Round, reporter: Reporter, patience
             reporter.incident(Incident(this.reader, event.kind, str(event)))
             continue
         try:
-            counted = reader.count(event, this, reporter.incident, _stage(reporter, this.reader))
+            opened = partial(reporter.progress, f"{this.reader} opens")
+            counted = reader.count(event, this, reporter.incident, opened)
         except RejectedError as rejected:  # signed by the shuffler nevertheless
             raise ProtocolError(f"the {this.reader} refuses the shuffler's batch: {rejected}") from None
         server.close()
         line.say("ledger", counted.ledger.to_json(this, reader.key))
         return counted
-
-
-def _stage(reporter: Reporter, name: str) -> Callable[[int, int], None]:
-    return lambda done, total: reporter.progress(f"{name} opens", done, total)
 
 
 RUNS = {

@@ -227,9 +227,10 @@ class _Run:
     def _agree(self, nonce: bytes) -> Session:
         """Collect the keys and announce the session."""
         parties = dict(zip(ROLES, (self.shuffler, self.curator, self.analyst), strict=True))
-        keys = {}
-        for role, party in parties.items():
-            keys[role] = self._understood(party, "keys", _role_keys)
+        keys = {
+            role: self._understood(party, "keys", lambda said: PublicKeys(*map(bytes.fromhex, said)))
+            for role, party in parties.items()
+        }
         claimed = []
         for group, announced in self.board.gather(self.groups, "keys").items():
             claimed += self._claims(group, announced)
@@ -336,10 +337,6 @@ def _count(n: Any) -> int:
     if type(n) is not int or n < 1:
         raise ValueError("not a number of users")
     return n
-
-
-def _role_keys(announced: Any) -> PublicKeys:
-    return PublicKeys(*map(bytes.fromhex, announced))
 
 
 def _owns(key: bytes, proof: bytes, nonce: bytes) -> bool:

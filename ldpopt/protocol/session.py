@@ -237,8 +237,10 @@ class Round:
             raise RejectedError("malformed", "a decision that does not name the values to keep")
         if self.chances:
             sizes = [len(values or ()) for values in self.kept]
-            drawn = [x for row in self.chances for x in row]
-            if [len(row) for row in self.chances] != sizes or not all(map(_is_chance, drawn)):
+            wrong = [
+                x for row in self.chances for x in row if type(x) not in (int, float) or not 0 <= x <= 1
+            ]
+            if [len(row) for row in self.chances] != sizes or wrong:
                 raise RejectedError("malformed", "a decision without a chance for each value to keep")
 
     @property
@@ -313,7 +315,3 @@ class Round:
         except (InvalidSignature, ValueError):
             return False
         return True
-
-
-def _is_chance(x: Any) -> bool:
-    return type(x) in (int, float) and 0 <= x <= 1

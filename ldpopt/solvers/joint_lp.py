@@ -90,10 +90,24 @@ def _placed(form: JointProgram, small: Array) -> Array:
 def _claimed(form: JointProgram, joint: Array, dual: Array, limits: Limits) -> FormSolution:
     """Return the joint, with the bound that one leaf proves."""
     leaf: dict[str, Any] = {"dual": dual.tolist(), "cuts": []}
-    proof = {"cuts": [], "tree": [leaf]}
+    return claimed(form, joint, {"cuts": [], "tree": [leaf]}, {"cells": form.size()}, limits)
+
+
+def claimed(
+    form: JointProgram, joint: Array, proof: dict[str, Any], stats: dict[str, float], limits: Limits
+) -> FormSolution:
+    """Return a joint, with the bound that the proof really proves.
+
+    Args:
+        form: the program.
+        joint: the masses of the cells.
+        proof: cuts and a tree, as the checker reads them.
+        stats: the statistics of the solve.
+        limits: the limits of the run.
+    """
     exact = rare_cells_bound(
         exact_marginals(form.marginals), printed(form.threshold), proof, "the proof"
     )
     value, bound = form.exposed(joint), printed_above(exact)
     status = Status.OPTIMAL if bound <= value * (1 + limits.gap) else Status.GAP
-    return FormSolution(status, joint, value, bound, proof, {"cells": form.size()})
+    return FormSolution(status, joint, value, bound, proof, stats)

@@ -14,16 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core import highs
-from ldpopt.core.certify import printed_above
 from ldpopt.core.errors import SolverError
-from ldpopt.core.exact import printed, rare_cells_bound
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.joint_program import BIG, FREE, SMALL, JointProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.measures.exposure_rules import exact_marginals
+from ldpopt.solvers.joint_lp import claimed
 
 MILP_NODES = 2000
 PRICE = 10.0
@@ -77,26 +74,15 @@ class JointMilp(Solver[JointProgram]):
         with suppress(OutOfTime):
             # linear programs times cells that a proof may cost
             tree.grow(self.proof_lps or 100_000 // model.form.size())
-        return _claimed(model, joint, {"cuts": model.cuts, "tree": tree.preorder()}, stats, tree.lps)
-
-
-def _claimed(
-    model: _Model, joint: Array, proof: dict[str, Any], stats: dict[str, float], lps: int
-) -> FormSolution:
-    """Return the joint, with the bound that the proof really proves."""
-    form, value = model.form, model.form.exposed(joint)
-    exact = rare_cells_bound(
-        exact_marginals(form.marginals), printed(form.threshold), proof, "the proof"
-    )
-    bound = printed_above(exact)
-    status = Status.OPTIMAL if bound <= value * (1 + model.limits.gap) else Status.GAP
-    return FormSolution(status, joint, value, bound, proof, {**stats, "proof_lps": lps})
+        proof = {"cuts": model.cuts, "tree": tree.preorder()}
+        return claimed(model.form, joint, proof, {**stats, "proof_lps": tree.lps}, model.limits)
 
 
 def _unproven(model: _Model, joint: Array, stats: dict[str, float]) -> FormSolution:
     """Return a joint with the bound of one leaf without multipliers."""
     leaf: dict[str, Any] = {"dual": [0.0] * len(model.form.mass), "cuts": []}
-    return _claimed(model, joint, {"cuts": model.cuts, "tree": [leaf]}, stats, 0)
+    proof = {"cuts": model.cuts, "tree": [leaf]}
+    return claimed(model.form, joint, proof, {**stats, "proof_lps": 0}, model.limits)
 
 
 class _Model:

@@ -87,7 +87,9 @@ class TangentSearch:
     def _improve(self) -> Array:
         """Solve over the tangents so far; return the new dual vector."""
         accuracy = max(self.limits.gap / 10, 1e-13)
-        found = solve_compact(self.boxes, self._slopes(), accuracy, self.limits)
+        found = solve_compact(
+            self.boxes, self.utility.functions.T @ self.tangents, accuracy, self.limits
+        )
         self.steps += found.steps
         matrix = merged(found.matrix, self.limits.gap / 1000)
         value = float(self.utility(matrix).sum())
@@ -118,9 +120,6 @@ class TangentSearch:
 
     def _close(self) -> bool:
         return self.bound - self.value <= self.limits.gap / 2 * max(abs(self.value), GAP_FLOOR)
-
-    def _slopes(self) -> Array:
-        return self.utility.functions.T @ self.tangents
 
     def _add(self, dual: Array) -> bool:
         """Add the tangents of the largest excess; return whether there are new ones."""

@@ -96,13 +96,11 @@ class Column:
             return self._codes(cells, first_row)
         words = trimmed(self.name, cells)
         empty = absent(words, self.text)
-        anything = MOMENT if self.time else repr(self.edges[0]) if self.edges else self._any_word()
+        word = self.groups[0][0] if self.groups else self.values[0]
+        anything = MOMENT if self.time else repr(self.edges[0]) if self.edges else word
         found = self._codes(pc.if_else(empty, anything, words), first_row)
         found[empty.to_numpy(zero_copy_only=False)] = self.missing_code
         return found
-
-    def _any_word(self) -> str:
-        return self.groups[0][0] if self.groups else self.values[0]
 
     def _codes(self, cells: Any, first_row: int) -> Codes:
         if self.edges:
@@ -114,10 +112,11 @@ class Column:
         if self.other:
             found = pc.if_else(pc.is_valid(coarse), pc.fill_null(found, self.other_code), found)
         if found.null_count:
-            bad = int(pc.index(pc.is_null(found), True).as_py())
+            bad, more = int(pc.index(pc.is_null(found), True).as_py()), len(self.values) - 6
+            known = ", ".join(map(quoted, self.values[:6])) + (f" and {more} more" if more > 0 else "")
             raise InvalidInputError(
                 f"row {first_row + bad} of column {self.name!r} holds {quoted(words[bad].as_py())}, "
-                f"which the mechanism does not know; it knows {_few(self.values)}"
+                f"which the mechanism does not know; it knows {known}"
             )
         return found.to_numpy(zero_copy_only=False).astype(np.int64)
 
@@ -320,8 +319,3 @@ def _attribute(data: Any) -> Attribute:
         if not known:
             raise TypeError(f"{member} is not a combination of values")
     return Attribute(columns, members)
-
-
-def _few(values: Sequence[str]) -> str:
-    shown = ", ".join(map(quoted, values[:6]))
-    return shown if len(values) <= 6 else f"{shown} and {len(values) - 6} more"

@@ -206,7 +206,7 @@ def _combinations(
     seen: dict[str, set[str]] = {name: set() for name in names if name not in known}
     for first_row, batch in numbered(table.batches(names)):
         cells = [
-            _values(known[name], batch.column(name), first_row)
+            pa.array(known[name].values).take(pa.array(known[name].codes(batch.column(name), first_row)))
             if name in known
             else _words(name, batch.column(name), first_row, name in text, name in empty)
             for name in names
@@ -226,10 +226,6 @@ def _combinations(
                 "out or bin them (--bins COLUMN=4)"
             )
     return total, seen
-
-
-def _values(column: Column, cells: Any, first_row: int) -> Any:
-    return pa.array(column.values).take(pa.array(column.codes(cells, first_row)))
 
 
 def _words(name: str, cells: Any, first_row: int, text: bool, empty: bool) -> Any:

@@ -321,7 +321,7 @@ def test_the_checker_ties_flags_to_values(towns):
     ("words", "message"),
     [
         (["--top", "race"], "--top must look like COLUMN=20, not 'race'"),
-        (["--top", "race=2", "--top", "race=3"], "--top says twice how many values of 'race' to keep"),
+        (["--top", "race=2", "--top", "race=3"], "--top may name the column 'race' once, not twice"),
         (["--bins", "race=2020-13"], "COLUMN=1980-01-01,2000-01-01, not 'race=2020-13'"),
         (["--missing", "ignore"], "missing must be one of refuse, drop, category, not 'ignore'"),
     ],

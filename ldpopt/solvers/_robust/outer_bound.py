@@ -106,8 +106,9 @@ class BoundTree:
             for leaf in split:
                 self._split(leaf, limits)
         finally:  # also when time runs out, no leaf may be lost
-            for leaf in batch:
-                self._push_leaves(leaf)
+            for box in batch:
+                for leaf in box.parts or (box,):
+                    self._push(leaf)
         if self.search.optimum.dual is not self.dual:
             self._reprice()
         return True
@@ -186,10 +187,6 @@ class BoundTree:
 
     def _push(self, leaf: Box) -> None:
         heapq.heappush(self.leaves, (-leaf.excess, next(self._order), leaf))
-
-    def _push_leaves(self, box: Box) -> None:
-        for leaf in box.parts or (box,):
-            self._push(leaf)
 
     def _reprice(self) -> None:
         """Use the prices of the better mechanism; the multipliers of all leaves stay valid."""
