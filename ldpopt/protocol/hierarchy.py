@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -140,7 +140,6 @@ class _Asking:
         """Find blocks whose counts prove that the set exposes few users; none if there are none."""
         # solvers are imported only where a decision is made
         from ldpopt.measures.proven_risk import provably_safe
-        from ldpopt.protocol.ideal_hierarchy import partitions
 
         for blocks in partitions(subset, self.known):
             known = [self.known[block] for block in blocks]
@@ -173,6 +172,21 @@ class _Asking:
             for values, n in outcome.rows.items()
         )
         return replace(outcome, released=self.names(tuple(sorted(features))), rows=rows)
+
+
+def partitions(subset: Subset, known: Container[Subset]) -> Iterator[tuple[Subset, ...]]:
+    """List the ways to put a set together from sets that are known, each feature once."""
+    if not subset:
+        yield ()
+        return
+    first, rest = subset[0], subset[1:]
+    for size in range(len(rest) + 1):
+        for others in combinations(rest, size):
+            block = (first, *others)
+            if block in known:
+                left = tuple(j for j in rest if j not in others)
+                for blocks in partitions(left, known):
+                    yield (block, *blocks)
 
 
 def _written(values: list[str]) -> str:

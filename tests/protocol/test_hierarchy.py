@@ -3,6 +3,7 @@
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
@@ -70,6 +71,23 @@ def test_every_question_and_the_release_are_safe_in_truth(sessions, budget):
         table = [tuple(row[FEATURES.index(name)] for name in names) for row in rows]
         if names:
             assert exposure_of_table(table, None, Fraction(1, 10)) <= budget
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_tables_are_safe_and_release_no_less_than_single_features(sessions, seed):
+    rng = np.random.default_rng(seed)
+    cells = np.indices((2, 3, 3, 2)).reshape(4, -1).T
+    drawn = rng.choice(len(cells), size=200, p=rng.dirichlet(np.full(len(cells), 0.6)))
+    rows = [[str(value) for value in cells[i]] for i in drawn]
+    t, weights = Fraction(int(rng.integers(1, 20)), 200), (1.0, 2.0, 3.0, 4.0)
+    policy = Policy(float(t), float(rng.uniform(0, 0.5)), weights)
+    found = run_hierarchy(rows, FEATURES, policy, largest=3)
+    for names in filter(None, [*(n for n in found.asked if len(n) > 1), found.outcome.released]):
+        table = [tuple(row[FEATURES.index(name)] for name in names) for row in rows]
+        assert exposure_of_table(table, None, t) <= policy.budget
+    alone = decide([Counter(row[j] for row in rows) for j in range(4)], len(rows), policy).features
+    told = sum(weights[FEATURES.index(name)] for name in found.outcome.released)
+    assert told >= sum(weights[j] for j in alone)
 
 
 def test_a_block_of_later_features_is_told_in_order(sessions):
