@@ -112,7 +112,7 @@ def _print(found: Audit) -> None:
             (m.name, m.text, m.unit, None if m.promised is None else f"≤ {m.promised:.4g}", m.holds)
             for m in found.measures
         )
-    print_table(titles, rows, left, spare=("unit",))
+        print_table(titles, rows, left, spare=("unit",))
     for measure in found.measures:
         detail = f" ({measure.detail})" if measure.detail else ""
         hang(f"{measure.name}: ", f"{measure.meaning}{detail}.")
