@@ -15,7 +15,7 @@ from ldpopt.core.exact import MOST_UNARY_SECRETS
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import STYLES
-from ldpopt.experiments.study import distinct, where
+from ldpopt.experiments.study import distinct, save, where
 from ldpopt.tables.datasets import table as read_table
 from ldpopt.tables.datasets import tables
 
@@ -54,17 +54,13 @@ def measure(table: str, source: str, method: str, epsilon: float, draws: int = 1
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one figure for the data, one for the drawn tables."""
+    named = [{**row, "columns": row["table"].replace("_", " ")} for row in rows]
+    titles = {"adult": "{columns} ({shape})", "synthetic": "drawn, {shape} as {columns}"}
     files = []
     for source in distinct(rows, "source"):
-        path = out / f"rldp-adult-{source}.svg"
-        files += robust_study.draw_curves(where(rows, source=source), path, panel=_title)
+        figure, _ = robust_study.draw_curves(where(named, source=source), titles[source])
+        files.append(save(figure, out / f"rldp-adult-{source}.svg"))
     return files
-
-
-def _title(row: Row) -> str:
-    columns = row["table"].replace("_", " ")
-    drawn = f"drawn, {row['shape']} as {columns}"
-    return f"{columns} ({row['shape']})" if row["source"] == "adult" else drawn
 
 
 def conclude(rows: list[Row]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import PROTOCOLS
-from ldpopt.experiments.study import grid, where
+from ldpopt.experiments.study import grid, save, where
 from ldpopt.problems.ue_conditional import UEConditional
 
 STYLES = {
@@ -53,15 +53,13 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     many = f"{len(seeds)} tables"
     shown = [(f"table {s + 1} of {many}", where(rows, seed=s)) for s in seeds[:2]]
     shown.append((f"average of {many}", rows))
-    curves = [
+    means = [
         {"panel": title, "method": name, "epsilon": epsilon, **robust_study.averaged(values)}
         for title, mine in shown
         for (name, epsilon), values in _grouped(mine).items()
     ]
-    path = out / "rldp-parameters.svg"
-    return robust_study.draw_curves(
-        curves, path, panel=lambda r: str(r["panel"]), styles=STYLES, ylabels=("parameter",)
-    )
+    figure, _ = robust_study.draw_curves(means, "{panel}", "parameter", styles=STYLES)
+    return [save(figure, out / "rldp-parameters.svg")]
 
 
 def _grouped(rows: list[Row]) -> dict[tuple[str, float], list[float]]:

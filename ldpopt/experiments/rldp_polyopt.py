@@ -8,7 +8,7 @@ from pathlib import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import RIVALS, STYLES
-from ldpopt.experiments.study import grid
+from ldpopt.experiments.study import grid, save
 
 LEVELS = (0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 
@@ -26,8 +26,8 @@ def measure(method: str, epsilon: float, draws: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel."""
-    title = f"3 × 3, n = 1000, {rows[0]['draws']} draws, ± 2 standard errors"
-    return robust_study.draw_curves(rows, out / "rldp-polyopt.svg", panel=lambda _: title)
+    title = "3 × 3, n = 1000, {draws} draws, ± 2 standard errors"
+    return [save(robust_study.draw_curves(rows, title)[0], out / "rldp-polyopt.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import RIVALS, STYLES
-from ldpopt.experiments.study import grid
+from ldpopt.experiments.study import grid, save
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -32,8 +32,7 @@ def measure(n: int, method: str, epsilon: float, size: int, draws: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per n, utility against ε as in the paper."""
-    path = out / "rldp-samples.svg"
-    return robust_study.draw_curves(rows, path, panel=lambda r: f"n = {r['n']:,}")
+    return [save(robust_study.draw_curves(rows, "n = {n:,}")[0], out / "rldp-samples.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

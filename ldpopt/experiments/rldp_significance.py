@@ -9,7 +9,7 @@ from pathlib import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import PROTOCOLS, STYLES
-from ldpopt.experiments.study import distinct, grid, where
+from ldpopt.experiments.study import distinct, grid, save, where
 
 ALPHAS = {
     0.1: ("C0-o", "α = 0.1"),
@@ -46,15 +46,12 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         for row in mine:
             share = row["mean"] / (_at(rows, row, 0.1) or math.nan)
             shown.append({**row, "panel": f"{name}, relative", "mean": share, "standard_error": None})
-    return robust_study.draw_curves(
-        shown,
-        out / "rldp-significance.svg",
-        panel=lambda r: str(r["panel"]),
-        curve="alpha",
-        styles=ALPHAS,
-        ylabels=("I(X;Y) / H(X)", "share of that at α = 0.1"),
-        sharey="col",
+    figure, panels = robust_study.draw_curves(
+        shown, "{panel}", curve="alpha", styles=ALPHAS, sharey="col"
     )
+    for axes in panels[1::2]:
+        axes.set_ylabel("share of that at α = 0.1")
+    return [save(figure, out / "rldp-significance.svg")]
 
 
 def _at(rows: list[Row], row: Row, alpha: float) -> float | None:

@@ -14,7 +14,7 @@ from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.rldp_polyopt import LEVELS
 from ldpopt.experiments.robust_study import RIVALS, STYLES
-from ldpopt.experiments.study import distinct, grid, where
+from ldpopt.experiments.study import distinct, grid, save, where
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -32,12 +32,12 @@ def measure(size: str, method: str, epsilon: float, draws: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per size, one figure per number of secrets."""
-    files = []
-    for a1 in dict.fromkeys(row["size"].split("x")[0] for row in rows):
-        mine = [row for row in rows if row["size"].startswith(f"{a1}x")]
-        path = out / f"rldp-synthetic-{a1}.svg"
-        files += robust_study.draw_curves(mine, path, panel=lambda r: r["size"].replace("x", " × "))
-    return files
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        a1, a2 = row["size"].split("x")
+        groups.setdefault(a1, []).append({**row, "a1": a1, "a2": a2})
+    drawn = {a1: robust_study.draw_curves(mine, "{a1} × {a2}")[0] for a1, mine in groups.items()}
+    return [save(figure, out / f"rldp-synthetic-{a1}.svg") for a1, figure in drawn.items()]
 
 
 def conclude(rows: list[Row]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import PROTOCOLS, STYLES
-from ldpopt.experiments.study import grid, where
+from ldpopt.experiments.study import grid, save, where
 from ldpopt.models.utilities import MutualInformation, entropy
 
 
@@ -43,13 +43,12 @@ def _difference(method: str, size: int, n: int, epsilon: float, seed: int) -> fl
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per n; above zero the design promises more than the truth gives."""
-    return robust_study.draw_curves(
-        rows,
-        out / "rldp-true-utility.svg",
-        panel=lambda r: f"n = {r['n']:,}",
-        styles={name: STYLES[name] for name in PROTOCOLS},
-        ylabels=("(I under p̂ − I under P*) / H(X)",),
-    )
+    styles = {name: STYLES[name] for name in PROTOCOLS}
+    label = "(I under p̂ − I under P*) / H(X)"
+    figure, panels = robust_study.draw_curves(rows, "n = {n:,}", label, styles=styles)
+    for axes in panels:
+        axes.axhline(0, color="black", lw=0.8)
+    return [save(figure, out / "rldp-true-utility.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

@@ -7,12 +7,13 @@ by the clock, so that a result does not depend on what else the machine does.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.scalar_search import ScalarSearch
@@ -20,7 +21,7 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Row
-from ldpopt.experiments.study import nested, panels, save, where
+from ldpopt.experiments.study import Curve, curves, nested, where
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.models.utilities import MutualInformation, entropy
 from ldpopt.problems.grr_conditional import GRRConditional
@@ -138,46 +139,28 @@ def mean_utility(
 
 def draw_curves(
     rows: list[Row],
-    path: Path,
+    title: str,
+    ylabel: str = "I(X;Y) / H(X)",
     *,
-    panel: Callable[[Row], str],
     curve: str = "method",
     styles: dict[Any, tuple[str, str]] = STYLES,
-    ylabels: tuple[str, ...] = ("I(X;Y) / H(X)",),
-    columns: int = 2,
-    sharey: Literal["none", "col"] = "none",
-) -> list[Path]:
-    """Draw one panel per group of rows, a curve of means against ε per method, ± two standard errors.
+    **layout: Any,
+) -> tuple[Figure, list[Axes]]:
+    """Draw one panel per title, a curve of means against ε per method, ± two standard errors.
 
     Args:
         rows: the rows of a study, with columns epsilon, mean and standard_error.
-        path: the figure to write.
-        panel: the title of the panel that a row belongs to.
+        title: the title of a row's panel, with the columns in braces.
+        ylabel: the label of the vertical axes.
         curve: the column that tells the curves of a panel apart.
         styles: for each value of that column its line style and its name.
-        ylabels: the labels of the vertical axes, by column of panels from the left.
-        columns: panels side by side.
-        sharey: "col" gives all panels of a column the same heights.
+        layout: options of :func:`ldpopt.experiments.study.panels`.
     """
-    titles = list(dict.fromkeys(panel(row) for row in rows))
-    figure, grid = panels(len(titles), columns=columns, sharey=sharey)
-    for place, (axes, title) in enumerate(zip(grid, titles, strict=True)):
-        for (name, (style, label)), pen in zip(styles.items(), nested(len(styles)), strict=True):
-            mine = [row for row in rows if panel(row) == title and row[curve] == name]
-            mine.sort(key=lambda row: float(row["epsilon"]))
-            errors = [2 * (row["standard_error"] or 0.0) for row in mine]
-            bars = errors if any(errors) else None
-            means = [row["mean"] for row in mine]
-            levels = [row["epsilon"] for row in mine]
-            if mine:
-                axes.errorbar(levels, means, bars, fmt=style, elinewidth=0.8, label=label, **pen)
-        if any(row["mean"] < 0 for row in rows if panel(row) == title):
-            axes.axhline(0, color="black", lw=0.8)
-        axes.set_title(title, fontsize=10)
-        axes.set_xlabel("ε (nats)")
-        if place % columns < len(ylabels):
-            axes.set_ylabel(ylabels[place % columns])
-    return [save(figure, path)]
+    drawn = [
+        Curve("mean", style, label, {curve: name}, pen, "standard_error")
+        for (name, (style, label)), pen in zip(styles.items(), nested(len(styles)), strict=True)
+    ]
+    return curves(rows, "epsilon", drawn, "ε (nats)", ylabel, title=title, **layout)
 
 
 def means(rows: list[Row], **chosen: Any) -> dict[str, float]:

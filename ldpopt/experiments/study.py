@@ -85,6 +85,7 @@ class Curve(NamedTuple):
         label: its name in the legend.
         of: the values of the rows that it is drawn from.
         pen: more options of :meth:`matplotlib.axes.Axes.plot`.
+        error: the column of its standard errors, if it has any: bars of two show them.
     """
 
     column: str
@@ -92,6 +93,7 @@ class Curve(NamedTuple):
     label: str
     of: Mapping[str, Any] = {}
     pen: Mapping[str, Any] = {}
+    error: str = ""
 
     def draw(self, axes: Axes, rows: Iterable[Row], x: str) -> None:
         """Draw it by increasing x.
@@ -106,6 +108,9 @@ class Curve(NamedTuple):
         if mine:
             across, up = ([row[name] for row in mine] for name in (x, self.column))
             axes.plot(across, up, self.style, label=self.label, **self.pen)
+            bars = [2 * (row.get(self.error) or 0.0) for row in mine]
+            if any(bars):
+                axes.errorbar(across, up, bars, fmt="none", ecolor=self.style[:2], elinewidth=0.8)
 
 
 def coloured(column: str, values: Iterable[Any], shown: Sequence[tuple[str, str, str]]) -> list[Curve]:

@@ -240,7 +240,7 @@ BAD_TABLES = {
         ),
         (
             ("design", "table.csv", *DESIGN, "--bins", "job=2", "--bins", "job=3"),
-            "twice how to bin 'job'",
+            "--bins may name the column 'job' once, not twice",
         ),
         (("design", "table.csv", "--secret", "a\nb", "--epsilon", "1"), r"name 'a\nb' in double quotes"),
         (("design", "table.csv", *DESIGN, "--bins", "job"), "--bins must look like COLUMN=5"),
