@@ -32,7 +32,7 @@ def run(out: Path) -> list[dict[str, Any]]:
 def _row(name: str, out: Path) -> dict[str, Any]:
     table = datasets.table(name)
     prior = table.distribution()
-    question = SecretStaircase(prior, EPSILON)
+    question = SecretStaircase(EPSILON, prior)
     result = solve(question, gap=1e-6, time_limit=60)
     path = out / f"{name}.json"
     result.save(path)

@@ -30,8 +30,8 @@ class SecretStaircase(ColumnProblem):
     large ε secret randomised response is optimal.
 
     Args:
-        prior: the distribution of (s, u) as a matrix [s][u].
         epsilon: the level, in nats.
+        prior: the distribution of (s, u) as a matrix [s][u].
         hypotheses: instead of a prior, two such matrices, or two or more for "bayes".
         utility: "mutual-information" or "guessing" (with ``prior``); "kl", "total-variation",
             "chi-squared", "hellinger", "renyi" or "bayes" (with ``hypotheses``).
@@ -39,15 +39,15 @@ class SecretStaircase(ColumnProblem):
         order: the order α of "renyi", the power divergence (Σ_y q₀^α q₁^(1−α) − 1)/(α − 1), which grows
             with the Rényi divergence: the same mechanism is best for both.
 
-    >>> SecretStaircase(prior=[[0.2, 0.3], [0.4, 0.1]], epsilon=1).cone.secrets
+    >>> SecretStaircase(epsilon=1, prior=[[0.2, 0.3], [0.4, 0.1]]).cone.secrets
     (0, 0, 1, 1)
     """
 
     kind: ClassVar[str] = "secret-staircase"
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 4, 6, 8)
+    epsilon: float
     prior: Any = None
-    epsilon: Any = None
     hypotheses: Any = None
     utility: str | None = None
     weights: Any = None
@@ -97,7 +97,7 @@ class SecretStaircase(ColumnProblem):
         """Draw a Dirichlet(½) prior on ``size`` secrets with two values each; two hypotheses."""
         prior = rng.dirichlet(np.full(size * 2, 0.5)).reshape(size, 2)
         for level in (0.5, 1.0, 2.0, 4.0):
-            yield f"{size}x2 epsilon={level:g}", cls(prior, level)
+            yield f"{size}x2 epsilon={level:g}", cls(level, prior)
         pair = rng.dirichlet(np.full(size * 2, 0.5), size=2).reshape(2, size, 2)
         yield f"{size}x2 epsilon=1 kl", cls(epsilon=1.0, hypotheses=pair, utility="kl")
 
@@ -105,10 +105,10 @@ class SecretStaircase(ColumnProblem):
     def examples(cls) -> Iterable[Example]:
         """Give known optima of a 3 × 3 prior; at ε = 4 secret randomised response is optimal."""
         prior = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
-        yield Example(cls(prior, 1.0), 0.168302701710)
-        yield Example(cls(prior, 2.0), 0.595909985924)
-        yield Example(cls(prior, 4.0), 1.530566067763)
+        yield Example(cls(1.0, prior), 0.168302701710)
+        yield Example(cls(2.0, prior), 0.595909985924)
+        yield Example(cls(4.0, prior), 1.530566067763)
         other = [[0.10, 0.10, 0.15], [0.15, 0.05, 0.10], [0.12, 0.18, 0.05]]
         yield Example(cls(epsilon=1.0, hypotheses=[prior, other], utility="kl"), 0.070589566160)
         yield Example(cls(epsilon=1.0, hypotheses=[prior, other], utility="bayes"), 0.592423431452)
-        yield Example(cls(prior, 1.0, utility="guessing"), 0.356931874729)
+        yield Example(cls(1.0, prior, utility="guessing"), 0.356931874729)

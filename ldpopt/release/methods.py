@@ -124,7 +124,7 @@ def _polyopt(question: Question, calibrate: bool = False) -> Problem:
 def _staircase(question: Question) -> Problem:
     if not question.joint:
         return _everything(question)
-    return SecretStaircase(question.p_hat, question.epsilon)
+    return SecretStaircase(question.epsilon, question.p_hat)
 
 
 def _everything(question: Question) -> Problem:

@@ -32,7 +32,7 @@ QUESTIONS = {
     "kl": Staircase(1.0, hypotheses=PAIR, utility="kl"),
     "total-variation": Staircase(1.0, hypotheses=PAIR, utility="total-variation"),
     "chi-squared": Staircase(1.0, hypotheses=PAIR, utility="chi-squared"),
-    "secret": SecretStaircase([[0.2, 0.1, 0.1], [0.3, 0.2, 0.1]], 1.0),
+    "secret": SecretStaircase(1.0, [[0.2, 0.1, 0.1], [0.3, 0.2, 0.1]]),
 }
 
 

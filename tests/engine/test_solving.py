@@ -286,7 +286,7 @@ def test_problem_by_name():
     assert isinstance(built, SecretStaircase)
     with pytest.raises(UnknownNameError, match="did you mean 'staircase'"):
         problem("stairs")
-    with pytest.raises(InvalidInputError, match="has no parameter 'eps'; it takes prior, epsilon"):
+    with pytest.raises(InvalidInputError, match="has no parameter 'eps'; it takes epsilon, prior"):
         problem("secret-staircase", eps=1)
     with pytest.raises(InvalidInputError, match="needs either 'prior' or 'hypotheses'"):
         problem("secret-staircase", epsilon=1)

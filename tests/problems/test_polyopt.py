@@ -91,7 +91,7 @@ def check_order(seed):
     utility = MutualInformation(p_hat.ravel())
     secret = secret_randomized_response(a1, a2, epsilon)
     polyopt = solve(PolyOpt(epsilon, p_hat, n), "enumerate")
-    staircase = solve(SecretStaircase(p_hat, epsilon), "enumerate")
+    staircase = solve(SecretStaircase(epsilon, p_hat), "enumerate")
     values = [
         polyopt.value,
         staircase.value,
@@ -108,7 +108,7 @@ def test_between_known_distribution_and_all_distributions():
     """As n falls, the optimum falls from what a known distribution allows to that of all of them."""
     values = [solve(PolyOpt(1.0, TABLE, n), "enumerate").value for n in (1e8, 1e5, 1e3, 1e2, 10, 1e-6)]
     assert values == sorted(values, reverse=True)
-    assert values[-1] == pytest.approx(solve(SecretStaircase(TABLE, 1.0)).value, abs=1e-5)
+    assert values[-1] == pytest.approx(solve(SecretStaircase(1.0, TABLE)).value, abs=1e-5)
     known = known_distribution_optimum(np.array(TABLE), 1.0)
     assert values[0] <= known
     assert values[0] == pytest.approx(known, rel=2e-3)

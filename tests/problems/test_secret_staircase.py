@@ -18,10 +18,10 @@ PRIOR = np.array(TABLE)
 
 def test_secret_randomised_response_is_optimal_for_large_epsilon():
     """Lopuhaä-Zwakenberg and Goseling 2021, Theorem 7."""
-    question = SecretStaircase(PRIOR, 4.0)
+    question = SecretStaircase(4.0, PRIOR)
     response = question.value(secret_randomized_response(3, 3, 4.0))
     assert solve(question).value == pytest.approx(response, abs=1e-12)
-    assert SecretStaircase(PRIOR, 1.0).value(secret_randomized_response(3, 3, 1.0)) < 0.15
+    assert SecretStaircase(1.0, PRIOR).value(secret_randomized_response(3, 3, 1.0)) < 0.15
 
 
 def dual_solution(prior, epsilon, *, printed=()):
@@ -88,7 +88,7 @@ def test_plain_ldp_releases_less():
 @given(st.integers(2, 3), st.integers(1, 3), st.floats(0.1, 4), st.integers(0, 10**6))
 def test_order_of_the_optima_and_agreement(a1, a2, epsilon, seed):
     prior = np.random.default_rng(seed).dirichlet(np.ones(a1 * a2)).reshape(a1, a2)
-    question = SecretStaircase(prior, epsilon)
+    question = SecretStaircase(epsilon, prior)
     optimum = solve(question)
     for weaker in (
         secret_randomized_response(a1, a2, epsilon),
@@ -105,7 +105,7 @@ def test_order_of_the_optima_and_agreement(a1, a2, epsilon, seed):
 
 def test_one_value_per_secret_is_plain_ldp():
     prior = np.array([[0.4], [0.3], [0.2], [0.1]])
-    assert solve(SecretStaircase(prior, 1.0)).value == pytest.approx(0.121973473181, abs=1e-12)
+    assert solve(SecretStaircase(1.0, prior)).value == pytest.approx(0.121973473181, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_one_value_per_secret_is_plain_ldp():
 )
 def test_bad_input(prior, message):
     with pytest.raises(InvalidInputError, match=message):
-        SecretStaircase(prior, 1.0)
+        SecretStaircase(1.0, prior)

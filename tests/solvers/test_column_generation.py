@@ -93,7 +93,7 @@ def test_zeros_in_the_prior():
 
 def test_a_joint_prior_of_thirty_six_inputs():
     prior = np.random.default_rng(2).dirichlet(np.ones(36)).reshape(6, 6)
-    result = solve(SecretStaircase(prior, 1.0), gap=1e-4)
+    result = solve(SecretStaircase(1.0, prior), gap=1e-4)
     assert result.gap <= 1e-4
     assert verify(result)
 

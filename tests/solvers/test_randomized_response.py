@@ -14,7 +14,7 @@ from ldpopt.solvers import RandomizedResponse
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 def test_it_is_secret_randomised_response(epsilon):
-    result = solve(SecretStaircase(TABLE, epsilon), "randomized-response")
+    result = solve(SecretStaircase(epsilon, TABLE), "randomized-response")
     expected = secret_randomized_response(3, 3, epsilon).matrix
     assert result.mechanism.matrix == pytest.approx(expected, abs=1e-9)
     assert (result.status, result.bound) == (Status.FEASIBLE, None)
@@ -28,7 +28,7 @@ def test_with_all_of_x_secret_it_is_the_plain_one():
 
 
 def test_it_is_never_chosen():
-    result = solve(SecretStaircase(TABLE, 1.0))
+    result = solve(SecretStaircase(1.0, TABLE))
     assert result.solver != "randomized-response"
     with pytest.raises(
         NoSolverError, match="randomized-response: proves nothing, and is run by its name"

@@ -114,6 +114,6 @@ def test_sizes_are_told_apart_only_where_inputs_are_alike():
 
 def test_a_table_of_eight_by_eight():
     prior = np.random.default_rng(7).dirichlet(np.full(64, 0.5)).reshape(8, 8)
-    found = solve(SecretStaircase(prior, 1.0), gap=1e-4)
+    found = solve(SecretStaircase(1.0, prior), gap=1e-4)
     assert found.gap <= 1e-4
     assert verify(found)

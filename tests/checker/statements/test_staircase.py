@@ -23,7 +23,7 @@ PAIR = [[0.5, 0.2, 0.2, 0.1], [0.1, 0.3, 0.25, 0.35]]
 )
 def test_extreme_levels_verify(epsilon, utility):
     if utility is None:
-        question = SecretStaircase([[0.2, 0.1, 0.1], [0.3, 0.2, 0.1]], epsilon)
+        question = SecretStaircase(epsilon, [[0.2, 0.1, 0.1], [0.3, 0.2, 0.1]])
     elif utility == "mutual-information":
         question = Staircase(epsilon, prior=[0.4, 0.3, 0.2, 0.1])
     else:
@@ -38,7 +38,7 @@ def test_tiny_probabilities_verify(tiny):
     for question in (
         Staircase(1.0, prior=[0.5, 0.5 - tiny, tiny]),
         Staircase(1.0, hypotheses=[[0.5, 0.5 - tiny, tiny], [tiny, 1 - tiny, 0]], utility="kl"),
-        SecretStaircase([[0.5, 0.25], [0.25 - tiny, tiny]], 1.0),
+        SecretStaircase(1.0, [[0.5, 0.25], [0.25 - tiny, tiny]]),
     ):
         found = verify(solve(question))
         assert found, str(found)
