@@ -90,23 +90,12 @@ def answered(notions, asked):
     return said, document
 
 
-def main(tries, seed):
-    """Run the fuzzer and print the counts every hundred compositions."""
-    rng, found, counts, opinions = np.random.default_rng(int(seed)), Counter(), Counter(), Counter()
-    while sum(counts.values()) < int(tries):
+def fuzzed(tries, seed):
+    """Count what became of random compositions, of mutants of their files, and of those verified."""
+    rng, found, counts, opinions = np.random.default_rng(seed), Counter(), Counter(), Counter()
+    while sum(counts.values()) < tries:
         compose(rng, found, counts, opinions)
-        if sum(found.values()) % 100 == 0:
-            report(seed, found, counts, opinions)
-    report(seed, found, counts, opinions)
-
-
-def report(seed, found, counts, opinions):
-    """Print the counts."""
-    print(
-        f"seed {seed}: compositions {dict(found)}, {sum(counts.values())} tries {dict(counts)}, "
-        f"of these {dict(opinions)}",
-        flush=True,
-    )
+    return found, counts, opinions
 
 
 def compose(rng, found, counts, opinions):
@@ -121,9 +110,9 @@ def compose(rng, found, counts, opinions):
     alone = answered(notions[:1], asked) if len(notions) > 1 else (said, None)
     if alone[0] == "verified" and alone[1]:
         compare(document, alone[1])
-    judgements, inspections = run([document], MUTANTS, seed)
-    counts += judgements
-    opinions += inspections
+    judged_so, inspected_so = run([document], MUTANTS, seed)
+    counts.update(judged_so)
+    opinions.update(inspected_so)
 
 
 def compare(stricter, other):
@@ -134,4 +123,6 @@ def compare(stricter, other):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    given, start = map(int, sys.argv[1:])
+    questions, judgements, inspections = fuzzed(given, start)
+    print(f"compositions {dict(questions)}; mutants {dict(judgements)}, of these {dict(inspections)}")

@@ -4,7 +4,7 @@ import copy
 import os
 
 import pytest
-from forgeries import contradicting
+from forgeries import composing, contradicting
 from forgeries.contradicting import CORPUS, DESIGN, PUBLIC, ClashError, FalseError, Ledger, genuine, run
 from forgeries.small import SMALL
 
@@ -21,6 +21,19 @@ def test_no_verified_file_is_false(kind):
     assert counts["refuted"] > 0
     assert counts["unreadable"] > 0
     assert opinions["verified"] > 0
+
+
+def test_no_verified_file_of_a_random_composition_is_false():
+    found, counts, opinions = composing.fuzzed(300, seed=0)
+    assert min(found["verified"], counts["verified"], counts["refuted"], opinions["verified"]) > 0
+
+
+def test_one_more_notion_of_privacy_never_allows_more():
+    stricter, other = genuine("program", 1) * 2
+    composing.compare(stricter, other)
+    sign = 1 if "maximise" in stricter["params"] else -1
+    with pytest.raises(ClashError, match="one more notion"):
+        composing.compare(stricter | {"value": other["bound"] + sign * 1e-6}, other)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from ldpopt.problems import RobustFidelity, SecretStaircase, Staircase
 E = math.e
 PRIOR = [0.4, 0.3, 0.2, 0.1]
 PATH = np.abs(np.subtract.outer(range(6), range(6)))
+SKEWED = np.random.default_rng(1).dirichlet(np.ones(6))
 
 
 def proven(question, solver="auto", gap=1e-9):
@@ -30,13 +31,13 @@ def proven(question, solver="auto", gap=1e-9):
 # ---------------------------------------------------------------- the literature
 
 
-def test_geometric_mechanism_with_remap_on_a_path():
+@pytest.mark.parametrize("level", [0.3, 0.8, 2.0])
+@pytest.mark.parametrize("loss", [PATH, PATH**1.5, np.sign(PATH)], ids=["distance", "power", "error"])
+@pytest.mark.parametrize("prior", [np.full(6, 1 / 6), SKEWED], ids=["uniform", "skewed"])
+def test_geometric_mechanism_with_remap_on_a_path(prior, loss, level):
     """It is the best for every prior and loss (Ghosh, Roughgarden and Sundararajan 2012)."""
-    rng = np.random.default_rng(1)
-    prior, level = rng.dirichlet(np.ones(6)), 0.8
-    loss = PATH**1.5
     a = math.exp(-level)
-    inner = a ** np.abs(np.subtract.outer(range(6), range(-60, 66))) * (1 - a) / (1 + a)
+    inner = a**PATH / (1 + a) * np.array([1, *[1 - a] * 4, 1])  # reports beyond an end say no more
     best = (prior[:, None, None] * inner[:, :, None] * loss[:, None, :]).sum(axis=0).min(axis=1).sum()
     found = proven(Program(privacy.Metric(level, PATH), objective.Loss(prior, loss)))
     assert found.value == pytest.approx(best, abs=1e-9)

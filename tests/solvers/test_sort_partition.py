@@ -38,6 +38,16 @@ def test_many_inputs_need_few_outputs(utility, epsilon):
     assert verify(found)
 
 
+@pytest.mark.parametrize("utility", ["kl", "chi-squared", "hellinger"])
+def test_two_to_five_outputs_where_tangents_have_seven_and_more(utility):
+    """The optimum of many columns is also that of few: randomised response on blocks has few."""
+    asked = question(50, utility, 1.0, 50)
+    compact, found = solve(asked, "tangents"), solve(asked)
+    assert compact.mechanism.matrix.shape[1] >= 7
+    assert 2 <= found.mechanism.matrix.shape[1] <= 5
+    assert found.value == pytest.approx(compact.value, rel=1e-9)
+
+
 @pytest.mark.parametrize("utility", ORDERS)
 def test_where_few_cells_do_not_close_the_gap_tangents_do(utility):
     """For large ε, and for inputs that only one hypothesis knows, or none."""
