@@ -157,8 +157,14 @@ def noise(plain: dict[str, Any]) -> float:
 
 def question(plain: dict[str, Any]) -> Any:
     """Build the exact question that a statement asks, every part of it checked by its form's schema."""
-    form = _form(plain)
-    return form.question(form.statement.read(plain))
+    form, asked = _read(plain)
+    return form.question(asked)
+
+
+def _read(plain: dict[str, Any]) -> tuple[Decider, dict[str, Any]]:
+    """Read a statement by the schema of its form."""
+    form, parts = _form(plain), {name: part for name, part in plain.items() if name != "form"}
+    return form, {"form": plain["form"], **form.statement.read(parts)}
 
 
 # ---------------------------------------------------------------- the claims
@@ -191,9 +197,7 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
         raise UnreadableError(f"a result of status {quoted(fields['status'])} makes no claim")
     if "design" in fields and (plain is not None or not knows(fields["problem"])):
         raise UnreadableError("the section design needs a kind that the checker knows")
-    asked_for = stated(fields, plain)
-    form = _form(asked_for)
-    asked = form.statement.read(asked_for)
+    form, asked = _read(stated(fields, plain))
     case = _case(fields, form, form.question(asked))
     found = list(_part("member", partial(form.members, case)))
     if plain is not None and "statement" in fields:
@@ -250,7 +254,7 @@ def _case(document: dict[str, Any], form: Decider, asked: Any) -> Case:
 
 def _bound_claims(case: Case, form: Decider, document: dict[str, Any]) -> Iterator[Claim]:
     """Check the claims about the bound, the order, the gap and the status."""
-    if case.bound is None:
+    if case.stated_bound is None:
         return
     yield from _part("bound", partial(form.bound, case))
     yield _order(case, form)
@@ -261,19 +265,12 @@ def _bound_claims(case: Case, form: Decider, document: dict[str, Any]) -> Iterat
 
 
 def _order(case: Case, form: Decider) -> Claim:
-    assert case.bound is not None
-    bound, value = case.bound, case.value
-    if form.sense(case.question) == "maximise":
-        return decided(
-            "order", f"the value {value!r} is at most the bound {bound!r}", lambda: value <= bound
-        )
-    return decided(
-        "order", f"the value {value!r} is at least the bound {bound!r}", lambda: value >= bound
-    )
+    bound, value, maximised = case.bound, case.value, form.sense(case.question) == "maximise"
+    words = f"the value {value!r} is at {'most' if maximised else 'least'} the bound {bound!r}"
+    return decided("order", words, lambda: value <= bound if maximised else value >= bound)
 
 
 def _gap(case: Case, stated: float) -> Claim:
-    assert case.bound is not None
     exact = relative_gap(case.value, case.bound)
     near = abs(Fraction(stated) - exact) <= exact * GAP_ROUNDING
     quotient = f"|bound − value| / max(|value|, |bound|, {GAP_FLOOR!r})"
@@ -283,7 +280,6 @@ def _gap(case: Case, stated: float) -> Claim:
 
 def _agreement(case: Case, asked: float, noise: float) -> Claim:
     """Check what the status "optimal" says: the gap is within what was asked for, and small enough."""
-    assert case.bound is not None
     tolerance, value, bound = min(asked, OPTIMAL_GAP), case.value, case.bound
     near = f"1 % or {noise!r}" if noise else "1 %"
     words = f"the gap is at most {tolerance!r}, and value and bound differ by at most {near}"

@@ -115,6 +115,12 @@ def verdict(claims: Sequence[Claim]) -> Verdict:
     return combined(claim.verdict for claim in claims)
 
 
+def all_of(answers: Iterable[bool | None]) -> bool | None:
+    """Combine answers: False if one is, else None if one is not known, else True."""
+    found = set(answers)
+    return False if False in found else None if None in found else True
+
+
 def combined(verdicts: Iterable[Verdict]) -> Verdict:
     """Combine verdicts: False if one is, else None if one is, else OPEN if one is.
 

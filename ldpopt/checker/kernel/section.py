@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from .claims import Claim
+from .claims import Claim, decided
 from .schema import Anything, Record, Schema
 
 Sense = Literal["maximise", "minimise"]
@@ -30,6 +30,11 @@ class Kind:
     statement: Callable[[dict[str, Any]], dict[str, Any]]
 
 
+def stating(form: str, **defaults: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """State the parameters as they are, in a form, with defaults for those that are left out."""
+    return lambda params: {"form": form, **defaults, **params}
+
+
 class Case(NamedTuple):
     """What one file claims, read: the exact question, the answer, the numbers and the proof."""
 
@@ -37,11 +42,31 @@ class Case(NamedTuple):
     answer: Any
     status: str
     value: float
-    bound: float | None
+    stated_bound: float | None
     proof: Any
     audit: dict[str, Any]
     proven: tuple[Claim, ...] = ()
     """The claims about membership, once they are decided."""
+
+    @property
+    def bound(self) -> float:
+        """The stated bound. Where a file has none, no claim is about it."""
+        assert self.stated_bound is not None
+        return self.stated_bound
+
+    def claim_value(self, words: str, test: Callable[[], bool | None]) -> Claim:
+        """Decide what is said about the value."""
+        return decided("value", words, test, value=self.value)
+
+    def claim_bound(self, words: str, test: Callable[[], bool | None], about: str = "") -> Claim:
+        """Decide what is said about the bound.
+
+        Args:
+            words: the claim, as a sentence.
+            test: whether it holds.
+            about: which answers it is about.
+        """
+        return decided("bound", words, test, about=about, value=self.bound)
 
 
 @dataclass(frozen=True)
@@ -49,7 +74,8 @@ class Decider:
     """How claims about one form of statement are decided.
 
     Attributes:
-        statement: what a statement may say; a kind of another package goes through it too.
+        statement: what a statement may say beside the name of its form; a kind of another package goes
+            through it too.
         question: from the statement, read by that schema, to the exact question.
         answer: from the document and the question to the answer that the claims are about.
         members: claims that the answer is what was asked for: stochastic, of its kind, private.

@@ -64,7 +64,7 @@ from ..kernel.proofs.private_rows import (
     stochastic,
 )
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import EPSILON, List, Nullable, Number, Record, Word
+from ..kernel.schema import EPSILON, List, Nullable, Number, Record
 from ..kernel.section import Case, Decider, Kind, Section, maximise
 
 LEVELS = 8
@@ -156,7 +156,7 @@ def _value(case: Case) -> Iterator[Claim]:
     if not _holds(case):
         return
     words = f"its asymptotic utility, {_points_words(case.question)}, is at least {case.value!r}"
-    yield decided("value", words, lambda: _worth(case), value=case.value)
+    yield case.claim_value(words, lambda: _worth(case))
 
 
 def _worth(case: Case) -> bool | None:
@@ -168,7 +168,6 @@ def _worth(case: Case) -> bool | None:
 
 def _bound(case: Case) -> Iterator[Claim]:
     question, bound, dual = case.question, case.bound, case.proof["dual"]
-    assert bound is not None
     needed = 1 if question.equal else len(question.alpha)
     if len(dual) != needed:
         raise UnreadableError(f"certificate.proof.dual must have {needed} entries, not {len(dual)}")
@@ -181,14 +180,12 @@ def _bound(case: Case) -> Iterator[Claim]:
     utility = f"an asymptotic utility, {_points_words(question)}, above {bound!r}"
     words = f"no such mechanism{columns} has {utility}"
     about = f"mechanisms{columns} of this privacy"
-    yield decided(
-        "bound", words, lambda: _bounded(case.proof, question, bound), about=about, value=bound
-    )
 
+    def test() -> bool:
+        found = proven_bound(case.proof, question)
+        return found is not None and found <= Fraction(bound)
 
-def _bounded(proof: dict[str, Any], question: DesignStatement, bound: float) -> bool:
-    found = proven_bound(proof, question)
-    return found is not None and found <= Fraction(bound)
+    yield case.claim_bound(words, test, about)
 
 
 SECTION = Section(
@@ -205,12 +202,7 @@ SECTION = Section(
     forms={
         "convex-program": Decider(
             statement=Record(
-                {
-                    "form": Word("convex-program"),
-                    "dirichlet": DIRICHLET,
-                    "epsilon": EPSILON,
-                    "floor": Nullable(FLOOR),
-                }
+                {"dirichlet": DIRICHLET, "epsilon": EPSILON, "floor": Nullable(FLOOR)},
             ),
             question=design_question,
             answer=_answer,

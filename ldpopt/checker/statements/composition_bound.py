@@ -35,7 +35,7 @@ from ..kernel.proofs.exposure_rules import (
 )
 from ..kernel.proofs.rare_cells import rare_mass, tree_bound
 from ..kernel.schema import Object, Record, Word
-from ..kernel.section import Case, Decider, Kind, Section, Sense
+from ..kernel.section import Case, Decider, Kind, Section, Sense, stating
 
 METHODS = ("theorem-2", "theorem-3", "worst-joint", "best")
 
@@ -56,16 +56,11 @@ class Question(NamedTuple):
 
 STATEMENT = Record(
     {
-        "form": Word("composition-bound"),
         "marginals": MARGINALS,
         "threshold": THRESHOLD,
         "method": Word(*METHODS),
     }
 )
-
-
-def _statement(params: dict[str, Any]) -> dict[str, Any]:
-    return {"form": "composition-bound", "method": "best", **params}
 
 
 def _question(plain: dict[str, Any]) -> Question:
@@ -112,10 +107,6 @@ def _answer(document: dict[str, Any], question: Question) -> dict[str, Any]:
     return Object().read(document.get("answer"), "answer")
 
 
-def _members(case: Case) -> Iterator[Claim]:
-    yield from ()
-
-
 def _value(case: Case) -> Iterator[Claim]:
     if case.question.method == "worst-joint":
         yield _reached(case, case.answer, "answer", case.value, "value")
@@ -125,7 +116,6 @@ def _value(case: Case) -> Iterator[Claim]:
 
 def _bound(case: Case) -> Iterator[Claim]:
     question, bound = case.question, case.bound
-    assert bound is not None
     if question.method == "worst-joint":
         yield _exceeded_by_none(case, case.proof, "certificate.proof", bound, "bound")
     elif question.method == "best":
@@ -135,25 +125,21 @@ def _bound(case: Case) -> Iterator[Claim]:
         Record({}).read(case.proof, "certificate.proof")
         marginals, t, rule = question
         words = f"no thresholds make {rule} prove less than {bound!r}"
-        yield decided(
-            "bound",
-            words,
-            lambda: not provable(marginals, t, rule, printed(bound), less=True),
-            about="thresholds",
-            value=bound,
-        )
+
+        def test() -> bool:
+            return not provable(marginals, t, rule, printed(bound), less=True)
+
+        yield case.claim_bound(words, test, "thresholds")
 
 
 def _exceeded_by_none(case: Case, proof: Any, where: str, most: float, what: str) -> Claim:
     question = case.question
     words = f"no joint with these marginals has more than {most!r} of its mass {question.rare}"
-    return decided(
-        what,
-        words,
-        lambda: proven_by(question, proof, where) <= printed(most),
-        about="joints with these marginals",
-        value=most,
-    )
+
+    def test() -> bool:
+        return proven_by(question, proof, where) <= printed(most)
+
+    return decided(what, words, test, about="joints with these marginals", value=most)
 
 
 def _reached(case: Case, joint: Any, where: str, least: float, what: str) -> Claim:
@@ -175,7 +161,7 @@ SECTION = Section(
     kinds={
         "composition-bound": Kind(
             Record({"marginals": MARGINALS, "threshold": THRESHOLD}, {"method": Word(*METHODS)}),
-            _statement,
+            stating("composition-bound", method="best"),
         )
     },
     forms={
@@ -183,7 +169,7 @@ SECTION = Section(
             statement=STATEMENT,
             question=_question,
             answer=_answer,
-            members=_members,
+            members=lambda case: iter(()),
             value=_value,
             bound=_bound,
             sense=_sense,

@@ -51,7 +51,7 @@ from ..kernel.proofs.exposure_rules import (
 )
 from ..kernel.proofs.future_users import Sample, expected_exposure, sample
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import List, Nullable, Number, Record, Whole, Word
+from ..kernel.schema import List, Nullable, Number, Record, Whole
 from ..kernel.section import Case, Decider, Kind, Section, maximise
 
 SAFETY_RULES = ("theorem-3-tight", "theorem-2")
@@ -327,12 +327,11 @@ def _value(case: Case) -> Iterator[Claim]:
     def test() -> bool:
         return sum((weights[j] for j in case.answer["features"]), Fraction(0)) >= printed(case.value)
 
-    yield decided("value", words, test, value=case.value)
+    yield case.claim_value(words, test)
 
 
 def _bound(case: Case) -> Iterator[Claim]:
     question, bound = case.question, case.bound
-    assert bound is not None
     where = "certificate.proof.conflicts"
     if "conflicts" not in case.proof:
         raise UnreadableError("certificate.proof needs the key 'conflicts'")
@@ -353,7 +352,7 @@ def _bound(case: Case) -> Iterator[Claim]:
         safe = [risk_within(question, conflict, question.budget) for conflict in conflicts]
         return None if None in safe and True not in safe else True not in safe
 
-    yield decided("bound", words, test, about=about, value=bound)
+    yield case.claim_bound(words, test, about)
 
 
 SECTION = Section(
@@ -364,7 +363,6 @@ SECTION = Section(
         "feature-release": Decider(
             statement=Record(
                 {
-                    "form": Word("feature-release"),
                     "threshold": THRESHOLD,
                     "budget": BUDGET,
                     **{name: Nullable(schema) for name, schema in OPTIONS.items()},

@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..kernel.arithmetic import exp_above, exp_below
+from ..kernel.arithmetic import exp_above
 from ..kernel.claims import Claim, decided
 from ..kernel.proofs.fidelity_bounds import (
     alpha_bound,
@@ -33,6 +33,7 @@ from ..kernel.proofs.fidelity_bounds import (
 )
 from ..kernel.proofs.private_rows import (
     Rows,
+    is_private,
     is_stochastic,
     level_claims,
     private,
@@ -55,7 +56,7 @@ from ..kernel.schema import (
     Whole,
     Word,
 )
-from ..kernel.section import Case, Decider, Kind, Section, minimise
+from ..kernel.section import Case, Decider, Kind, Section, minimise, stating
 
 MAX_INPUTS = 100_000
 INPUTS = Whole(2, MAX_INPUTS)
@@ -99,19 +100,6 @@ def least_probability(k: int, p0: float) -> Fraction:
     if p0 > 1 / k:
         raise UnreadableError(f"p0 must be at most 1/k = 1/{k}, not {p0!r}")
     return min(Fraction(p0), Fraction(1, k))
-
-
-def _matrix_program(family: str, params: dict[str, Any]) -> dict[str, Any]:
-    return {"form": "matrix-program", "family": family, **params}
-
-
-def _moment_program(params: dict[str, Any]) -> dict[str, Any]:
-    defaults = {"loss": "f-divergence", "family": "broad"}
-    return {"form": "moment-program", **defaults, **params}
-
-
-def _minimax_program(params: dict[str, Any]) -> dict[str, Any]:
-    return {"form": "minimax-program", "loss": "mse", **params}
 
 
 def _phi_question(plain: dict[str, Any]) -> PhiStatement:
@@ -159,8 +147,7 @@ def _phi_members(case: Case) -> Iterator[Claim]:
     question, answer = case.question, case.answer
     if isinstance(answer, Subsets):
         words = f"the ratio of two probabilities is at most e^{question.epsilon!r}"
-        limit = partial(exp_below, question.epsilon)
-        test = lambda: Fraction(answer.ratio) <= limit()  # noqa: E731
+        test = partial(is_private, [[answer.ratio], [1.0]], (0, 1), question.epsilon)
         yield decided("privacy", words, test, value=question.epsilon)
     else:
         yield from _mechanism_claims(answer, question.epsilon, question.family)
@@ -182,7 +169,7 @@ def _phi_value(case: Case) -> Iterator[Claim]:
             return balanced_phi(k, answer.size, Fraction(answer.ratio)) <= Fraction(value)
         return _at_most(answer, partial(phi_above, answer), value)
 
-    yield decided("value", f"its φ is at most {value!r}", test, value=value)
+    yield case.claim_value(f"its φ is at most {value!r}", test)
 
 
 def _alpha_answer(document: dict[str, Any], question: AlphaStatement) -> Rows:
@@ -197,7 +184,7 @@ def _alpha_value(case: Case) -> Iterator[Claim]:
     p, _, loss, _ = case.question
     words = f"its α ({loss}) is at most {case.value!r}"
     above = partial(loss_above, case.answer, p, loss)
-    yield decided("value", words, lambda: _at_most(case.answer, above, case.value), value=case.value)
+    yield case.claim_value(words, lambda: _at_most(case.answer, above, case.value))
 
 
 def _minimax_answer(document: dict[str, Any], question: MinimaxStatement) -> Rows:
@@ -212,8 +199,9 @@ def _minimax_value(case: Case) -> Iterator[Claim]:
     k, _, loss, p0 = case.question
     words = f"its α ({loss}) is at most {case.value!r} for all p >= {float(p0)!r}"
     above = partial(worst_alpha_above, case.answer, p0, loss)
-    test = lambda: len(case.answer[0]) == k and _at_most(case.answer, above, case.value)  # noqa: E731
-    yield decided("value", words, test, value=case.value)
+    yield case.claim_value(
+        words, lambda: len(case.answer[0]) == k and _at_most(case.answer, above, case.value)
+    )
 
 
 # ---------------------------------------------------------------- bounds
@@ -221,7 +209,6 @@ def _minimax_value(case: Case) -> Iterator[Claim]:
 
 def _phi_bound(case: Case) -> Iterator[Claim]:
     k, epsilon, family = case.question
-    assert case.bound is not None
     E, bound = exp_above(epsilon), Fraction(case.bound)
     if family == "broad" or bound <= phi_bound(k, E):
         yield _bounded(case, partial(phi_bound, k, E), "φ", ALL)
@@ -247,7 +234,6 @@ def _alpha_bound(case: Case) -> Iterator[Claim]:
 
 def _minimax_bound(case: Case) -> Iterator[Claim]:
     k, epsilon, loss, p0 = case.question
-    assert case.bound is not None
     proof, E, bound = case.proof, exp_above(epsilon), Fraction(case.bound)
     if proof is not None and loss != "tv":
         raise UnreadableError(
@@ -270,16 +256,12 @@ def _minimax_bound(case: Case) -> Iterator[Claim]:
 
 
 def _bounded(case: Case, proven: Callable[[], Fraction | None], what: str, about: str) -> Claim:
-    bound = case.bound
-    assert bound is not None
-
     def test() -> bool:
         found = proven()
-        return found is not None and Fraction(bound) <= found
+        return found is not None and Fraction(case.bound) <= found
 
-    words = f"no {about} has {what} below {bound!r}"
     members = about.replace("mechanism", "mechanisms").replace("its", "their").rstrip(",")
-    return decided("bound", words, test, about=members, value=bound)
+    return case.claim_bound(f"no {about} has {what} below {case.bound!r}", test, members)
 
 
 def _mechanism_claims(matrix: Rows, epsilon: float, family: str) -> Iterator[Claim]:
@@ -306,34 +288,15 @@ def _audit(case: Case) -> Iterator[Claim]:
     yield from level_claims(rows, range(len(rows)), case.audit)
 
 
-def _form(
-    statement: Record,
-    question: Any,
-    answer: Any,
-    members: Any,
-    value: Any,
-    bound: Any,
-    proof: Any = None,
-) -> Decider:
-    """Build a form that minimises; without a proof the bound follows from the parameters alone."""
-    return Decider(
-        statement,
-        question,
-        answer,
-        members,
-        value,
-        bound,
-        minimise,
-        Nullable(proof or Record({})),
-        _audit,
-    )
+_form = partial(Decider, sense=minimise, audit=_audit)
+"""A form that minimises. Where the proof is null, the bound follows from the parameters alone."""
 
 
 SECTION = Section(
     kinds={
         **{
             f"{family}-fidelity": Kind(
-                Record({"inputs": INPUTS, "epsilon": EPSILON}), partial(_matrix_program, family)
+                Record({"inputs": INPUTS, "epsilon": EPSILON}), stating("matrix-program", family=family)
             )
             for family in FAMILY.allowed
         },
@@ -342,27 +305,26 @@ SECTION = Section(
                 {"prior": Distribution(2, positive=True), "epsilon": EPSILON},
                 {"loss": LOSS, "family": Word("square", "broad")},
             ),
-            _moment_program,
+            stating("moment-program", loss="f-divergence", family="broad"),
         ),
         "minimax-fidelity": Kind(
-            Record({"inputs": INPUTS, "epsilon": EPSILON, "p0": P0}, {"loss": LOSS}), _minimax_program
+            Record({"inputs": INPUTS, "epsilon": EPSILON, "p0": P0}, {"loss": LOSS}),
+            stating("minimax-program", loss="mse"),
         ),
     },
     forms={
         "matrix-program": _form(
-            Record(
-                {"form": Word("matrix-program"), "family": FAMILY, "inputs": INPUTS, "epsilon": EPSILON}
-            ),
+            Record({"family": FAMILY, "inputs": INPUTS, "epsilon": EPSILON}),
             _phi_question,
             _phi_answer,
             _phi_members,
             _phi_value,
             _phi_bound,
+            proof=Nullable(Record({})),
         ),
         "moment-program": _form(
             Record(
                 {
-                    "form": Word("moment-program"),
                     "family": FAMILY,
                     "prior": Distribution(2, positive=True),
                     "epsilon": EPSILON,
@@ -374,24 +336,16 @@ SECTION = Section(
             _alpha_members,
             _alpha_value,
             _alpha_bound,
-            Record({"Y": Matrix(), "beta": List(Number(), 2)}),
+            proof=Nullable(Record({"Y": Matrix(), "beta": List(Number(), 2)})),
         ),
         "minimax-program": _form(
-            Record(
-                {
-                    "form": Word("minimax-program"),
-                    "inputs": INPUTS,
-                    "epsilon": EPSILON,
-                    "loss": LOSS,
-                    "p0": P0,
-                }
-            ),
+            Record({"inputs": INPUTS, "epsilon": EPSILON, "loss": LOSS, "p0": P0}),
             _minimax_question,
             _minimax_answer,
             _minimax_members,
             _minimax_value,
             _minimax_bound,
-            Record({"rest": Number(above=0, below=1), "rows": List(Number(0), 3, 3)}),
+            proof=Nullable(Record({"rest": Number(above=0, below=1), "rows": List(Number(0), 3, 3)})),
         ),
     },
 )

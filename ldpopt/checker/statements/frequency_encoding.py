@@ -23,10 +23,11 @@ from ..kernel.proofs.encodings import (
 )
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, Record, Whole, Word
-from ..kernel.section import Case, Decider, Kind, Section, minimise
+from ..kernel.section import Case, Decider, Kind, Section, minimise, stating
 
-PARAMS = {"encoding": Word(*NAMES), "inputs": INPUTS, "epsilon": EPSILON}
-BUCKETS = {"buckets": Whole(2, MOST_BUCKETS)}
+PARAMS = Record(
+    {"encoding": Word(*NAMES), "inputs": INPUTS, "epsilon": EPSILON}, {"buckets": Whole(2, MOST_BUCKETS)}
+)
 
 
 class Question(NamedTuple):
@@ -36,10 +37,6 @@ class Question(NamedTuple):
     inputs: int
     epsilon: float
     buckets: int | None
-
-
-def _statement(params: dict[str, Any]) -> dict[str, Any]:
-    return {"form": "encoding", **params}
 
 
 def _question(plain: dict[str, Any]) -> Question:
@@ -77,7 +74,7 @@ def _value(case: Case) -> Iterator[Claim]:
         f"from n reports, its estimates of the frequencies of all {found.inputs} inputs have together "
         f"an expected squared error of at most {case.value!r}/n, whatever the distribution"
     )
-    yield decided("value", words, lambda: error(found) <= Fraction(case.value), value=case.value)
+    yield case.claim_value(words, lambda: error(found) <= Fraction(case.value))
 
 
 def _no_bound(case: Case) -> Iterator[Claim]:
@@ -85,10 +82,10 @@ def _no_bound(case: Case) -> Iterator[Claim]:
 
 
 SECTION = Section(
-    kinds={"frequency-encoding": Kind(Record(PARAMS, BUCKETS), _statement)},
+    kinds={"frequency-encoding": Kind(PARAMS, stating("encoding"))},
     forms={
         "encoding": Decider(
-            statement=Record({"form": Word("encoding"), **PARAMS}, BUCKETS),
+            statement=PARAMS,
             question=_question,
             answer=_answer,
             members=_members,

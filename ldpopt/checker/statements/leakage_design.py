@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -53,7 +54,7 @@ from ..kernel.proofs.selection_trees import (
     tree_bound,
 )
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import EPSILON, List, Number, Record, Whole, Word
+from ..kernel.schema import EPSILON, List, Number, Record, Whole
 from ..kernel.section import Case, Decider, Kind, Section, minimise
 
 MOST_HISTOGRAMS = 1000
@@ -311,27 +312,18 @@ def _members(case: Case) -> Iterator[Claim]:
 
 def _value(case: Case) -> Iterator[Claim]:
     words = f"its worst expected distortion is at most {case.value!r}"
-    yield decided(
-        "value",
-        words,
-        lambda: worst_cost(case.answer.matrix, case.question) <= Fraction(case.value),
-        value=case.value,
-    )
+    worst = partial(worst_cost, case.answer.matrix, case.question)
+    yield case.claim_value(words, lambda: worst() <= Fraction(case.value))
 
 
 def _bound(case: Case) -> Iterator[Claim]:
-    bound = case.bound
-    assert bound is not None
     if "prior" not in case.proof or "cuts" not in case.proof:
         raise UnreadableError("certificate.proof needs the keys 'prior' and 'cuts'")
-    words = f"no such mechanism has a worst expected distortion below {bound!r}"
     level = "" if case.question.epsilon is None else " and of this level"
-    yield decided(
-        "bound",
-        words,
-        lambda: cost_bound(case.question, case.proof) >= Fraction(bound),
-        about=f"mechanisms of at most this leakage{level}",
-        value=bound,
+    yield case.claim_bound(
+        f"no such mechanism has a worst expected distortion below {case.bound!r}",
+        lambda: cost_bound(case.question, case.proof) >= Fraction(case.bound),
+        f"mechanisms of at most this leakage{level}",
     )
 
 
@@ -355,13 +347,7 @@ SECTION = Section(
     forms={
         "leakage-program": Decider(
             statement=Record(
-                {
-                    "form": Word("leakage-program"),
-                    "costs": COSTS,
-                    "scale": SCALE,
-                    "secrets": Labels(),
-                    "leakage": LEAKAGE,
-                },
+                {"costs": COSTS, "scale": SCALE, "secrets": Labels(), "leakage": LEAKAGE},
                 {"labels": Labels(), "epsilon": EPSILON},
             ),
             question=leakage_question,

@@ -57,7 +57,7 @@ from ..kernel.schema import (
     Whole,
     Word,
 )
-from ..kernel.section import Case, Decider, Kind, Section
+from ..kernel.section import Case, Decider, Kind, Section, stating
 
 MOST_PARTS = 8
 LARGEST = 1e15
@@ -176,7 +176,6 @@ def _value(case: Case) -> Iterator[Claim]:
 
 def _bound(case: Case) -> Iterator[Claim]:
     asked: Question = case.question
-    assert case.bound is not None
     proof, bound = read_proof(case.proof, asked), Fraction(case.bound)
     maximise = asked.sense == "maximise"
     words = f"no such mechanism has {'more' if maximise else 'less'} than {case.bound!r}"
@@ -191,9 +190,7 @@ def _bound(case: Case) -> Iterator[Claim]:
 
 
 PROGRAM = Decider(
-    statement=Record(
-        {"form": Word("program"), **REQUIRED}, {**OPTIONAL, "inputs": Whole(2, MOST_INPUTS)}
-    ),
+    statement=Record(REQUIRED, {**OPTIONAL, "inputs": Whole(2, MOST_INPUTS)}),
     question=question,
     answer=_answer,
     members=_members,
@@ -273,7 +270,7 @@ UTILITY_PARAMETERS = {"utility": Word(*UTILITIES), "weights": Distribution(2), "
 
 SECTION = Section(
     kinds={
-        "program": Kind(PARAMS, lambda params: {"form": "program", **params}),
+        "program": Kind(PARAMS, stating("program")),
         "staircase": Kind(
             Record(
                 {"epsilon": EPSILON},
@@ -298,7 +295,7 @@ SECTION = Section(
         **{
             name: replace(
                 PROGRAM,
-                statement=Record({"form": Word(name), **required}, optional),
+                statement=Record(required, optional),
                 question=_column_question,
                 proof=Record({"dual": DUAL}),
                 audit=_audit,

@@ -49,7 +49,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from ..kernel.claims import Claim, decided, quoted
+from ..kernel.claims import Claim, all_of, decided, quoted
 from ..kernel.proofs.block_reports import made_of_reports, unchecked_kind
 from ..kernel.proofs.block_splits import best_blocks
 from ..kernel.proofs.confidence_set import CONFIDENCE, PARAMS, confidence, is_member, robust_question
@@ -82,7 +82,7 @@ from ..kernel.section import Case, Decider, Kind, Section, maximise
 PROTOCOLS = ("independent-reporting", "grr-conditional", "ue-conditional")
 THEOREMS = dict(zip(PROTOCOLS, ("Theorem 15", "Theorem 17", "Theorem 19"), strict=True))
 """The theorem that says how often the responses on u may be right, unless they are calibrated."""
-BLOCKS = Word("grr", "optimal")
+OPTIONS = {"blocks": Word("grr", "optimal"), "calibrate": Flag()}
 MOST_SECRETS = 12
 """The utility of unary encoding is a sum over all subsets of the secrets."""
 MOST_MEMBERS = 1000
@@ -153,7 +153,6 @@ def _member(case: Case) -> Claim:
 def reporting_bound(case: Case) -> Iterator[Claim]:
     """Check the claims about the best parameters, or about the best reports (``block_splits.py``)."""
     question, bound = case.question, case.bound
-    assert bound is not None
     if question.blocks != "grr":
         yield from best_blocks(case)
         return
@@ -166,7 +165,7 @@ def reporting_bound(case: Case) -> Iterator[Claim]:
         inside = _all_in(members, question)
         return Search(question, members).holds(bound) if inside else inside
 
-    yield decided("bound", words, test, about=about, value=bound)
+    yield case.claim_bound(words, test, about)
 
 
 def _read_members(proof: Any, question: Reporting) -> list[Member]:
@@ -188,10 +187,7 @@ def _read_members(proof: Any, question: Reporting) -> list[Member]:
 
 
 def _all_in(members: list[Member], question: Reporting) -> bool | None:
-    answers = [is_member(member.distribution, question.robust) for member in members]
-    if False in answers:
-        return False
-    return None if None in answers else True
+    return all_of(is_member(member.distribution, question.robust) for member in members)
 
 
 def _answer(document: dict[str, Any], question: Reporting) -> Rows | Unary:
@@ -221,8 +217,7 @@ def _value(case: Case) -> Iterator[Claim]:
         yield from empirical_value(case)
         return
     words = f"its mutual information under p_hat is at least {case.value!r}"
-    least = partial(value_below, case.answer, robust)
-    yield decided("value", words, lambda: Fraction(case.value) <= least(), value=case.value)
+    yield case.claim_value(words, lambda: Fraction(case.value) <= value_below(case.answer, robust))
 
 
 def _audit(case: Case) -> Iterator[Claim]:
@@ -234,22 +229,14 @@ def _audit(case: Case) -> Iterator[Claim]:
 SECTION = Section(
     kinds={
         protocol: Kind(
-            Record(PARAMS.required, {**PARAMS.optional, "blocks": BLOCKS, "calibrate": Flag()}),
+            Record(PARAMS.required, {**PARAMS.optional, **OPTIONS}),
             partial(_statement, protocol),
         )
         for protocol in PROTOCOLS
     },
     forms={
         "reporting": Decider(
-            statement=Record(
-                {
-                    "form": Word("reporting"),
-                    "protocol": Word(*PROTOCOLS),
-                    "blocks": BLOCKS,
-                    "calibrate": Flag(),
-                    **CONFIDENCE,
-                }
-            ),
+            statement=Record({"protocol": Word(*PROTOCOLS), **OPTIONS, **CONFIDENCE}),
             question=_question,
             answer=_answer,
             members=_members,

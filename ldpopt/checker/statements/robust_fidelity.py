@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -48,13 +49,13 @@ from ..kernel.proofs.query_bound import BlockCone, Cone, SecretCone, clear_error
 from ..kernel.proofs.robust_privacy import robust_audit, robust_members
 from ..kernel.proofs.second_moments import inverse_information
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import EPSILON, Joint, List, Matrix, Nullable, Number, Record, Word
+from ..kernel.schema import EPSILON, Joint, List, Matrix, Nullable, Number, Record
 from ..kernel.section import Case, Decider, Kind, Section, minimise
 
 MOST_QUERIES = 1000
 MOST_WEIGHT = 1e6
 """The size of an entry of a query."""
-MOST_NUMBER = 1e40
+NUMBER = Number(-1e40, 1e40)
 """The size of a number of a proof."""
 QUERIES = Matrix(Number(-MOST_WEIGHT, MOST_WEIGHT), 1, 2)
 
@@ -166,7 +167,7 @@ def _value(case: Case) -> Iterator[Claim]:
         "the error of the queries if the data are distributed as the table, n times the variance of "
         f"efficient estimates, is at most {case.value!r}"
     )
-    yield decided("value", words, test, value=case.value)
+    yield case.claim_value(words, test)
 
 
 def cone_of(question: Queries) -> Cone:
@@ -185,7 +186,6 @@ def bound_below(question: Queries, proof: dict[str, Any] | None) -> Fraction | N
 
 def _bound(case: Case) -> Iterator[Claim]:
     question, proof, bound = case.question, case.proof, case.bound
-    assert bound is not None
     members = "mechanism of this privacy"
     if proof is not None:
         k, r = len(question.p), len(question.queries)
@@ -196,20 +196,15 @@ def _bound(case: Case) -> Iterator[Claim]:
         if question.robust is not None:
             members = "mechanism within the PolyOpt cone"
             values = range(k // len(set(question.secrets)))
-            yield decided(
-                "member",
-                "it lies in the PolyOpt cone",
-                lambda: in_cone(case.answer, question.robust, "distinct", values),
-            )
+            inside = partial(in_cone, case.answer, question.robust, "distinct", values)
+            yield decided("member", "it lies in the PolyOpt cone", inside)
 
     def test() -> bool:
         found = bound_below(question, proof)
         return found is not None and Fraction(bound) <= found
 
     words = f"no {members} has an error below {bound!r} if the data are distributed as the table"
-    yield decided(
-        "bound", words, test, about=f"{members.replace('mechanism', 'mechanisms')}", value=bound
-    )
+    yield case.claim_bound(words, test, members.replace("mechanism", "mechanisms"))
 
 
 def _audit(case: Case) -> Iterator[Claim]:
@@ -230,7 +225,6 @@ SECTION = Section(
         "query-program": Decider(
             statement=Record(
                 {
-                    "form": Word("query-program"),
                     "epsilon": EPSILON,
                     "p_hat": Joint(),
                     "queries": QUERIES,
@@ -244,14 +238,7 @@ SECTION = Section(
             value=_value,
             bound=_bound,
             sense=minimise,
-            proof=Nullable(
-                Record(
-                    {
-                        "Y": Matrix(Number(-MOST_NUMBER, MOST_NUMBER), 1, 2),
-                        "beta": List(Number(-MOST_NUMBER, MOST_NUMBER), 2),
-                    }
-                )
-            ),
+            proof=Nullable(Record({"Y": Matrix(NUMBER, 1, 2), "beta": List(NUMBER, 2)})),
             audit=_audit,
         )
     },

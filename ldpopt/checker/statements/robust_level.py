@@ -24,14 +24,10 @@ from ..kernel.claims import Claim, decided
 from ..kernel.proofs.set_privacy import ANSWER, Comparison, LevelStatement, is_set_private, told_apart
 from ..kernel.proofs.stated_sets import UNCERTAINTY, read_set
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import Distribution, List, Record, Word
-from ..kernel.section import Case, Decider, Kind, Section, maximise
+from ..kernel.schema import Distribution, List, Record
+from ..kernel.section import Case, Decider, Kind, Section, maximise, stating
 
 PARAMS = {"matrix": List(Distribution(1), 4), "uncertainty": UNCERTAINTY}
-
-
-def _statement(params: dict[str, Any]) -> dict[str, Any]:
-    return {"form": "robust-level", **params}
 
 
 def _question(plain: dict[str, Any]) -> LevelStatement:
@@ -74,7 +70,7 @@ def _value(case: Case) -> Iterator[Claim]:
             return False
         return not bottom or enclose(case.value).at_most(log(top / bottom))
 
-    yield decided("value", words, test, value=case.value)
+    yield case.claim_value(words, test)
 
 
 def _exceeds(case: Case, bound: float) -> bool:
@@ -87,23 +83,23 @@ def _exceeds(case: Case, bound: float) -> bool:
 
 def _bound(case: Case) -> Iterator[Claim]:
     bound, question = case.bound, case.question
-    assert bound is not None
-    name = question.F.name
-    words = f"no distribution in {name} tells two secrets apart by more than a factor e^{bound!r}"
+    words = (
+        f"no distribution in {question.F.name} tells two secrets apart by more than a factor e^{bound!r}"
+    )
 
     def test() -> bool | None:
         if bound < 0 or _exceeds(case, bound):
             return False
         return is_set_private(question.columns, question.F, Fraction(bound)) or None
 
-    yield decided("bound", words, test, about="distributions in the set", value=bound)
+    yield case.claim_bound(words, test, "distributions in the set")
 
 
 SECTION = Section(
-    kinds={"robust-level": Kind(Record(PARAMS), _statement)},
+    kinds={"robust-level": Kind(Record(PARAMS), stating("robust-level"))},
     forms={
         "robust-level": Decider(
-            statement=Record({"form": Word("robust-level"), **PARAMS}),
+            statement=Record(PARAMS),
             question=_question,
             answer=_answer,
             members=_members,

@@ -16,11 +16,10 @@ most I(X; Y) under p̂, and has the same bound.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
-from ..kernel.claims import Claim, decided
+from ..kernel.claims import Claim, all_of
 from ..kernel.proofs.column_utilities import MOST_DUAL
 from ..kernel.proofs.confidence_set import (
     CONFIDENCE,
@@ -31,8 +30,8 @@ from ..kernel.proofs.confidence_set import (
     robust_question,
 )
 from ..kernel.proofs.half_cone import HalfCone
-from ..kernel.proofs.information_ceiling import CEILING, DUAL, ceiling_claim
-from ..kernel.proofs.outer_cone import NODE, Outer
+from ..kernel.proofs.information_ceiling import DUAL, ceiling_claim, ceiling_claims, cover_claims
+from ..kernel.proofs.outer_cone import NODE, outer_claims
 from ..kernel.proofs.robust_privacy import information_value, robust_answer, robust_audit, robust_members
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import Distribution, Joint, List, Number, Record, Whole, Word
@@ -61,9 +60,7 @@ def _question(plain: dict[str, Any]) -> RobustOptimum:
 
 def _bound(case: Case) -> Iterator[Claim]:
     """Check the claims about the ceiling, the members of the set, and the bound over the outer cone."""
-    question: RobustOptimum = case.question
-    proof, bound = case.proof, case.bound
-    assert bound is not None
+    proof, robust = case.proof, case.question.robust
     if set(proof) - CEILING_KEYS not in (set(), TREE_KEYS, COVER_KEYS) or (
         proof.keys() & CEILING_KEYS and not proof.keys() >= CEILING_KEYS
     ):
@@ -71,72 +68,31 @@ def _bound(case: Case) -> Iterator[Claim]:
             "certificate.proof needs 'ceiling' and 'secret_dual', or 'dual' with 'cuts' and 'tree' or "
             "with 'corners' and 'cover'"
         )
-    if "ceiling" in proof:
-        yield ceiling_claim(proof, question.robust)
-    if "tree" in proof:
-        yield from _outer_claims(proof, bound, question)
-    elif "cover" in proof:
-        yield from _half_claims(proof, bound, question)
-    elif "ceiling" in proof:
-        words = "the stated bound is not below that ceiling"
-        yield decided("bound", words, lambda: bound >= proof["ceiling"], value=bound)
-    else:
+    if not proof:
         raise UnreadableError("certificate.proof is empty, but a bound is stated")
+    if "dual" not in proof:
+        yield from ceiling_claims(case, proof)
+        return
+    if "ceiling" in proof:
+        yield ceiling_claim(proof, robust)
+    if "tree" in proof:
+        cuts = [(cut["member"], *cut["secrets"]) for cut in proof["cuts"]]
+        yield from outer_claims(case, cuts, lambda: all_of(is_member(P, robust) for P, _, _ in cuts))
+    else:
+        yield from _half_claims(case)
 
 
-def _outer_claims(proof: dict[str, Any], bound: float, question: RobustOptimum) -> Iterator[Claim]:
-    robust, dual = question.robust, proof["dual"]
+def _half_claims(case: Case) -> Iterator[Claim]:
+    proof, robust, corners = case.proof, case.question.robust, case.proof["corners"]
     a1, a2 = len(robust.p_hat), len(robust.p_hat[0])
-    cuts = [(cut["member"], *cut["secrets"]) for cut in proof["cuts"]]
-    if len(dual) != a1 * a2:
-        raise UnreadableError("certificate.proof.dual must have one entry per pair (s, u)")
-    if any((len(member), len(member[0])) != (a1, a2) for member, _, _ in cuts):
-        raise UnreadableError(f"members of the set must be tables of {a1} × {a2} cells")
-    if any(s == z or max(s, z) >= a1 for _, s, z in cuts):
-        raise UnreadableError(f"a cut must name two of {a1} secrets")
-
-    @cache
-    def members() -> bool | None:
-        found = [is_member(member, robust) for member, _, _ in cuts]
-        return None if None in found and False not in found else all(found)
-
-    words = f"the {len(cuts)} distributions that describe the outer cone lie in the set"
-    yield decided("member", words, members)
-
-    def test() -> bool | None:
-        if sum(map(Fraction, dual)) > Fraction(bound):
-            return False
-        if members() is not True:
-            return members()
-        return Outer(robust, cuts, dual).covers(proof["tree"])
-
-    words = f"no mechanism private against the set has a utility above {bound!r}"
-    yield decided("bound", words, test, about=CEILING, value=bound)
-
-
-def _half_claims(proof: dict[str, Any], bound: float, question: RobustOptimum) -> Iterator[Claim]:
-    robust, dual, corners = question.robust, proof["dual"], proof["corners"]
-    a1, a2 = len(robust.p_hat), len(robust.p_hat[0])
-    if len(dual) != a1 * a2:
-        raise UnreadableError("certificate.proof.dual must have one entry per pair (s, u)")
     if len(corners) != a1 or any(len(corner) != a2 for own in corners for corner in own):
         raise UnreadableError(f"certificate.proof.corners must be {a1} lists of distributions of {a2}")
 
-    @cache
-    def cone() -> HalfCone:
-        return HalfCone(robust, corners, dual)
-
+    cone = cache(partial(HalfCone, robust, corners, proof["dual"]))
     words = f"any two of {sum(map(len, corners))} distributions of u, of two secrets, fit into the set"
-    yield decided("member", words, lambda: cone().holds_corners())
-
-    def test() -> bool | None:
-        if sum(map(Fraction, dual)) > Fraction(bound):
-            return False
-        fit = cone().holds_corners()
-        return cone().covers(proof["cover"]) if fit else fit
-
-    words = f"no mechanism private against the set has a utility above {bound!r}"
-    yield decided("bound", words, test, about=CEILING, value=bound)
+    yield from cover_claims(
+        case, words, lambda: cone().holds_corners(), lambda: cone().covers(proof["cover"])
+    )
 
 
 CEILING_KEYS = {"ceiling", "secret_dual"}
@@ -166,7 +122,7 @@ SECTION = Section(
     kinds={"robust-optimum": Kind(Record(PARAMS.required, {**PARAMS.optional, **OPTIONS}), _statement)},
     forms={
         "robust-optimum": Decider(
-            statement=Record({"form": Word("robust-optimum"), **CONFIDENCE, **OPTIONS}),
+            statement=Record({**CONFIDENCE, **OPTIONS}),
             question=_question,
             answer=robust_answer,
             members=robust_members,

@@ -16,23 +16,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
-from ..kernel.arithmetic import enclose
-from ..kernel.claims import Claim, decided
+from ..kernel.claims import Claim, all_of, decided
 from ..kernel.proofs.column_utilities import MOST_DUAL
 from ..kernel.proofs.confidence_set import RobustStatement
-from ..kernel.proofs.information_ceiling import CEILING, DUAL, ceiling_claim
-from ..kernel.proofs.outer_cone import NODE, Outer
+from ..kernel.proofs.information_ceiling import DUAL, ceiling_claims
+from ..kernel.proofs.outer_cone import NODE, outer_claims
 from ..kernel.proofs.private_rows import Rows, stochastic
-from ..kernel.proofs.robust_privacy import AUDIT_ERROR, empirical_information, robust_answer
-from ..kernel.proofs.set_privacy import ANSWER, Comparison, LevelStatement, is_set_private, told_apart
+from ..kernel.proofs.robust_privacy import audit_claims, empirical_information, robust_answer
+from ..kernel.proofs.set_privacy import ANSWER, is_set_private
 from ..kernel.proofs.stated_sets import UNCERTAINTY, read_set
 from ..kernel.proofs.uncertainty_sets import UncertaintySet
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import EPSILON, Anything, List, Number, Record, Whole, Word
-from ..kernel.section import Case, Decider, Kind, Section, maximise
+from ..kernel.schema import EPSILON, Anything, List, Number, Record, Whole
+from ..kernel.section import Case, Decider, Kind, Section, maximise, stating
 
 PARAMS = {"epsilon": EPSILON, "uncertainty": UNCERTAINTY}
 
@@ -44,19 +43,12 @@ class SetOptimum(NamedTuple):
     robust: RobustStatement
 
 
-def _statement(params: dict[str, Any]) -> dict[str, Any]:
-    return {"form": "set-optimum", **params}
-
-
 def _question(plain: dict[str, Any]) -> SetOptimum:
     F = read_set(plain["uncertainty"])
     if F.contains(F.center) is not True:
         raise UnreadableError("the center of the set must certainly lie in it")
-    a2 = F.shape[1]
-    table = [F.center[i : i + a2] for i in range(0, len(F.center), a2)]
-    return SetOptimum(
-        F, RobustStatement(table, Fraction(1), Fraction(1), plain["epsilon"], len(F.center))
-    )
+    table, one = _table(F.center, F.shape[1]), Fraction(1)
+    return SetOptimum(F, RobustStatement(table, one, one, plain["epsilon"], len(F.center)))
 
 
 def exact_columns(matrix: Rows) -> list[list[Fraction]]:
@@ -84,95 +76,52 @@ def _value(case: Case) -> Iterator[Claim]:
     def test() -> bool:
         return Fraction(case.value) <= empirical_information(case.answer, case.question.robust)
 
-    yield decided("value", words, test, value=case.value)
+    yield case.claim_value(words, test)
 
 
 def _bound(case: Case) -> Iterator[Claim]:
     """Check the claims about the ceiling, the members of the set, and the bound over the outer cone."""
-    question: SetOptimum = case.question
-    proof, bound = case.proof, case.bound
-    assert bound is not None
-    keys = set(proof)
-    if keys == {"ceiling", "secret_dual"}:
-        yield ceiling_claim(proof, question.robust, question.F.name)
-        words = "the stated bound is not below that ceiling"
-        yield decided("bound", words, lambda: bound >= proof["ceiling"], value=bound)
-    elif keys == {"dual", "cuts", "tree"}:
-        yield from _outer_claims(proof, bound, question)
+    F, proof = case.question.F, case.proof
+    if proof.keys() == {"ceiling", "secret_dual"}:
+        yield from ceiling_claims(case, proof, F.name)
+    elif proof.keys() == {"dual", "cuts", "tree"}:
+        found = [F.member(cut["witness"], "certificate.proof.cuts.witness") for cut in proof["cuts"]]
+        pairs = zip(found, proof["cuts"], strict=True)
+        cuts = [(_table(P, F.shape[1]), *cut["secrets"]) for (P, _), cut in pairs]
+        yield from outer_claims(case, cuts, lambda: all_of(answer for _, answer in found), F.name)
     else:
         raise UnreadableError(
             "certificate.proof needs 'ceiling' and 'secret_dual', or 'dual', 'cuts' and 'tree'"
         )
 
 
-def _outer_claims(proof: dict[str, Any], bound: float, question: SetOptimum) -> Iterator[Claim]:
-    F, dual = question.F, proof["dual"]
-    a1, a2 = F.shape
-    if len(dual) != a1 * a2:
-        raise UnreadableError("certificate.proof.dual must have one entry per pair (s, u)")
-    if any(s == z or max(s, z) >= a1 for s, z in (cut["secrets"] for cut in proof["cuts"])):
-        raise UnreadableError(f"a cut must name two of {a1} secrets")
-    found = [F.member(cut["witness"], "certificate.proof.cuts.witness") for cut in proof["cuts"]]
-
-    def members() -> bool | None:
-        inside = [answer for _, answer in found]
-        return None if None in inside and False not in inside else all(inside)
-
-    words = f"the {len(found)} distributions that describe the outer cone lie in {F.name}"
-    yield decided("member", words, cache(members))
-
-    def test() -> bool | None:
-        if sum(map(Fraction, dual)) > Fraction(bound):
-            return False
-        if members() is not True:
-            return members()
-        tables = [[P[i : i + a2] for i in range(0, len(P), a2)] for P, _ in found]
-        cuts = [(P, *cut["secrets"]) for P, cut in zip(tables, proof["cuts"], strict=True)]
-        return Outer(question.robust, cuts, dual).covers(proof["tree"])
-
-    words = f"no mechanism private against {F.name} has a utility above {bound!r}"
-    yield decided("bound", words, test, about=CEILING, value=bound)
+def _table(P: list[Fraction], width: int) -> list[list[Fraction]]:
+    return [P[i : i + width] for i in range(0, len(P), width)]
 
 
 def _audit(case: Case) -> Iterator[Claim]:
     """Check a stated level: a member of F attains it, and none exceeds it, to 1e-9."""
     F = case.question.F
     audit = Record({**ANSWER.required, "level": Number(0)}).read(case.audit, "certificate.audit")
-    level, y, (s, z) = audit["level"], audit["output"], audit["secrets"]
-    columns = exact_columns(case.answer)
+    y, (s, z), columns = audit["output"], audit["secrets"], exact_columns(case.answer)
     if s == z or max(s, z) >= F.shape[0] or y >= len(columns):
         raise UnreadableError("certificate.audit must name an output and two different secrets")
     P, inside = F.member(audit["witness"], "certificate.audit.witness")
-    words = f"certificate.audit.witness is a distribution in {F.name}"
-    yield decided("audit", words, lambda: inside)
-
-    def attained() -> bool | None:
-        if inside is not True:
-            return inside
-        top, bottom = told_apart(LevelStatement(columns, F), Comparison(y, s, z, P, inside))
-        if not top:
-            return False
-        ratio = enclose(top / bottom).log() if bottom else None
-        return ratio is None or enclose(Fraction(level) - AUDIT_ERROR).at_most(ratio)
-
-    words = f"it tells the secrets {s} and {z} apart by at least a factor e^({level!r} − 1e-9)"
-    yield decided("audit", words, attained)
-    words = (
-        f"no distribution in {F.name} tells two secrets apart by more than a factor e^({level!r} + 1e-9)"
+    yield from audit_claims(
+        case.answer,
+        {**audit, "witness": _table(P, F.shape[1])},
+        F.name,
+        lambda: inside,
+        partial(is_set_private, columns, F),
     )
-
-    def exceeded() -> bool | None:
-        return is_set_private(columns, F, Fraction(level) + AUDIT_ERROR) or None
-
-    yield decided("audit", words, exceeded, value=level)
 
 
 CUT = Record({"witness": Anything(), "secrets": List(Whole(0, 10**9), 2, 2)})
 SECTION = Section(
-    kinds={"set-optimum": Kind(Record(PARAMS), _statement)},
+    kinds={"set-optimum": Kind(Record(PARAMS), stating("set-optimum"))},
     forms={
         "set-optimum": Decider(
-            statement=Record({"form": Word("set-optimum"), **PARAMS}),
+            statement=Record(PARAMS),
             question=_question,
             answer=robust_answer,
             members=_members,

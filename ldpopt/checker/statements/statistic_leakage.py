@@ -25,8 +25,8 @@ from ..kernel.proofs.selection_trees import (
     tree_bound,
 )
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import SUM_TOLERANCE, Either, List, Matrix, Number, Record, Schema, Whole, Word
-from ..kernel.section import Case, Decider, Kind, Section, maximise
+from ..kernel.schema import SUM_TOLERANCE, Either, List, Matrix, Number, Record, Whole
+from ..kernel.section import Case, Decider, Kind, Section, maximise, stating
 
 PROBABILITY = Number(0, 1 + float(SUM_TOLERANCE))
 MATRIX = Either(
@@ -43,10 +43,6 @@ MATRIX = Either(
 
 
 # ---------------------------------------------------------------- the question
-
-
-def _statistic_leakage(params: dict[str, Any]) -> dict[str, Any]:
-    return {"form": "selection-program", **params}
 
 
 def selection_question(plain: dict[str, Any]) -> SelectionStatement:
@@ -88,12 +84,6 @@ def _sparse_rows(matrix: dict[str, Any]) -> Iterator[tuple[list[int], list[float
     return iter(found)
 
 
-# ---------------------------------------------------------------- the value
-
-
-# ---------------------------------------------------------------- the bound
-
-
 # ---------------------------------------------------------------- the claims
 
 
@@ -115,28 +105,23 @@ def _value(case: Case) -> Iterator[Claim]:
         return enclose(case.value).at_most(leakage([case.question.rows[i] for i in case.answer]))
 
     words = f"its leakage is at least {case.value!r} nats"
-    yield decided("value", words, test, value=case.value)
+    yield case.claim_value(words, test)
 
 
 def _bound(case: Case) -> Iterator[Claim]:
-    bound = case.bound
-    assert bound is not None
-    yield decided(
-        "bound",
-        f"no selection leaks more than {bound!r} nats",
-        lambda: log_at_most(tree_bound(case.proof, case.question), bound),
-        about="selections of one parameter per secret",
-        value=bound,
+    yield case.claim_bound(
+        f"no selection leaks more than {case.bound!r} nats",
+        lambda: log_at_most(tree_bound(case.proof, case.question), case.bound),
+        "selections of one parameter per secret",
     )
 
 
-_PARTS: dict[str, Schema] = {"matrix": MATRIX, "secrets": Labels()}
-
+PARAMS = Record({"matrix": MATRIX, "secrets": Labels()})
 SECTION = Section(
-    kinds={"statistic-leakage": Kind(Record(_PARTS), _statistic_leakage)},
+    kinds={"statistic-leakage": Kind(PARAMS, stating("selection-program"))},
     forms={
         "selection-program": Decider(
-            statement=Record({"form": Word("selection-program"), **_PARTS}),
+            statement=PARAMS,
             question=selection_question,
             answer=_answer,
             members=_members,

@@ -55,13 +55,13 @@ from typing import Any
 
 from ..arithmetic import enclose, log, log_above, total
 from ..budget import tick
-from ..claims import Claim, decided
+from ..claims import Claim
 from ..reading import UnreadableError
 from ..schema import List, Nullable, Number, Record, Whole
 from ..section import Case
 from . import corners
 from .column_utilities import MOST_DUAL
-from .information_ceiling import DUAL, ceiling_claim
+from .information_ceiling import DUAL, ceiling_claims
 from .reporting_protocols import Protocol, Reporting
 
 MOST_SPLITS = 1000
@@ -264,7 +264,7 @@ def read_proof(case: Case) -> dict[str, Any]:
     by_ceiling = isinstance(case.proof, dict) and "ceiling" in case.proof
     if case.question.protocol not in BY:
         schema = Record(CEILING)
-    elif case.bound is None:
+    elif case.stated_bound is None:
         schema = Record(REPORTS)
     else:
         schema = Record({**REPORTS, **CEILING}) if by_ceiling else CELLS
@@ -273,20 +273,16 @@ def read_proof(case: Case) -> dict[str, Any]:
 
 def best_blocks(case: Case) -> Iterator[Claim]:
     """Check the claims about the best split and reports, or about the ceiling of all mechanisms."""
-    question, bound, proof = case.question, case.bound, read_proof(case)
-    assert bound is not None
+    question, proof = case.question, read_proof(case)
     if "ceiling" in proof:
-        yield ceiling_claim(proof, question.robust)
-        words = "the stated bound is not below that ceiling"
-        yield decided("bound", words, lambda: bound >= proof["ceiling"], value=bound)
+        yield from ceiling_claims(case, proof)
         return
     cells = Cells(question, proof)
 
     def test() -> bool | None:
-        return cells.bound() <= Fraction(bound) and cells.proven()
+        return cells.bound() <= Fraction(case.bound) and cells.proven()
 
     about = (
         f"splits of the level by {BY[question.protocol]} and reports on s and u of {question.protocol}"
     )
-    words = f"no {about} have a utility above {bound!r}"
-    yield decided("bound", words, test, about=about, value=bound)
+    yield case.claim_bound(f"no {about} have a utility above {case.bound!r}", test, about)

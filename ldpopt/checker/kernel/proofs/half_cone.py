@@ -46,6 +46,7 @@ from typing import Any
 
 from ..arithmetic import enclose, exp_above
 from ..budget import UndecidedError, reserve
+from ..claims import all_of
 from ..reading import UnreadableError
 from ..unit_logarithms import xlogx_above
 from ..units import BITS, units_down, units_up
@@ -104,7 +105,7 @@ class HalfCone:
             for corner in own:
                 size = sum((p * p / R for p, R in zip(row, corner, strict=True)), Fraction(0))
                 found.append(enclose(size / mass**2).at_most(root * root))
-        return None if None in found and False not in found else all(found)
+        return all_of(found)
 
     def covers(self, cover: Sequence[Sequence[dict[str, Any]]]) -> bool:
         """Return whether the trees of pieces, one for each s*, prove all private columns: Lemmas 2 to 4.

@@ -32,21 +32,26 @@ Everything else is rounded to the side that makes the proof harder, in whole mul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 from ..arithmetic import exp_above
 from ..budget import UndecidedError, reserve
+from ..claims import Claim
 from ..reading import UnreadableError
 from ..schema import List, Number, Record, Whole
+from ..section import Case
 from ..unit_logarithms import xlogx_above
 from ..units import BITS, units_down, units_up
 from .box_trees import Division
 from .column_utilities import MOST_DUAL
 from .confidence_set import RobustStatement
+from .information_ceiling import cover_claims
 
+Cut = tuple[Sequence[Sequence[Fraction]], int, int]
+"""A member of F, and the two secrets that it compares."""
 RATIO = 64
 """Bits of ratios, weights and prices."""
 SHARE = 128
@@ -91,7 +96,7 @@ class Outer:
     def __init__(
         self,
         question: RobustStatement,
-        cuts: Sequence[tuple[Sequence[Sequence[Fraction]], int, int]],
+        cuts: Sequence[Cut],
         dual: Sequence[float],
     ) -> None:
         flat = [p for row in question.p_hat for p in row]
@@ -153,6 +158,31 @@ class Outer:
             raise UnreadableError("certificate.proof.tree must give a weight for each cut of a leaf")
         weights = (ratio_down(Fraction(weight)) for weight in leaf["weights"])
         return list(zip(leaf["cuts"], weights, strict=True))
+
+
+def outer_claims(
+    case: Case, cuts: Sequence[Cut], inside: Callable[[], bool | None], name: str = "the set"
+) -> Iterator[Claim]:
+    """Check that the members that cut out the outer cone lie in F, and the bound that the tree proves.
+
+    Args:
+        case: the file, with its dual vector and its tree.
+        cuts: a table [s][u] that is to be a member, and two secrets, for each cut.
+        inside: whether all of them are members.
+        name: the name of the set F, in the claims.
+    """
+    robust = case.question.robust
+    a1, a2 = len(robust.p_hat), len(robust.p_hat[0])
+    if any((len(member), len(member[0])) != (a1, a2) for member, _, _ in cuts):
+        raise UnreadableError(f"members of the set must be tables of {a1} × {a2} cells")
+    if any(s == z or max(s, z) >= a1 for _, s, z in cuts):
+        raise UnreadableError(f"a cut must name two of {a1} secrets")
+
+    def covers() -> bool:
+        return Outer(robust, cuts, case.proof["dual"]).covers(case.proof["tree"])
+
+    words = f"the {len(cuts)} distributions that describe the outer cone lie in {name}"
+    yield from cover_claims(case, words, inside, covers, name)
 
 
 NODE = Record(

@@ -25,7 +25,7 @@ in ``least_information.py``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
@@ -39,12 +39,7 @@ from ..schema import Joint, List, Number, Record, Whole
 from ..section import Case
 from ..units import UNIT
 from .column_utilities import gained, information
-from .confidence_set import (
-    RobustStatement,
-    Uncertain,
-    is_member,
-    uncertain,
-)
+from .confidence_set import RobustStatement, Uncertain, is_member, uncertain
 from .least_information import robust_information
 from .linear_minimum import FAR, Level, alike, least, point
 from .private_rows import Rows, read_matrix, stochastic
@@ -295,17 +290,23 @@ def empirical_value(case: Case) -> Iterator[Claim]:
     def test() -> bool | None:
         return enclose(case.value).at_most(_information(case.answer, case.question.robust))
 
-    yield decided("value", words, test, value=case.value)
+    yield case.claim_value(words, test)
 
 
-def robust_value(case: Case) -> Iterator[Claim]:
-    """Check the claim about the information under every member; what is not proven is refuted."""
-    words = "for every distribution in the set its mutual information is at least"
+def information_value(case: Case) -> Iterator[Claim]:
+    """Check the claim about the information, under p̂ or under every member, as the objective says.
+
+    What is not proven of every member is refuted.
+    """
+    if case.question.objective == "empirical":
+        yield from empirical_value(case)
+        return
+    words = f"for every distribution in the set its mutual information is at least {case.value!r}"
 
     def test() -> bool:
         return Fraction(case.value) <= robust_information(case.answer, case.question.robust)
 
-    yield decided("value", f"{words} {case.value!r}", test, value=case.value)
+    yield case.claim_value(words, test)
 
 
 AUDIT = Record(
@@ -325,26 +326,45 @@ def robust_audit(case: Case) -> Iterator[Claim]:
     audit = AUDIT.read(case.audit, "certificate.audit")
     if set(audit) != set(AUDIT.optional):
         raise UnreadableError(f"certificate.audit needs the keys {', '.join(AUDIT.optional)}")
-    level, y, (s, z), P = audit["level"], audit["output"], audit["secrets"], audit["witness"]
+    y, (s, z), P = audit["output"], audit["secrets"], audit["witness"]
     a1, a2 = len(question.p_hat), len(question.p_hat[0])
     if (len(P), len(P[0])) != (a1, a2) or y >= len(matrix[0]) or s == z or max(s, z) >= a1:
         raise UnreadableError(
             f"certificate.audit must name an output of the mechanism, two of {a1} secrets, and a "
             f"witness of {a1} × {a2} cells"
         )
-    words = "certificate.audit.witness is a distribution in the set"
-    yield decided("audit", words, lambda: is_member(P, question))
+
+    def private(level: Fraction) -> bool:
+        return _follows(case, level) or is_robustly_private(matrix, question, level)
+
+    yield from audit_claims(matrix, audit, "the set", lambda: is_member(P, question), private)
+
+
+def audit_claims(
+    matrix: Rows,
+    audit: dict[str, Any],
+    name: str,
+    inside: Callable[[], bool | None],
+    private: Callable[[Fraction], bool],
+) -> Iterator[Claim]:
+    """Check that a distribution is a member of a set and attains a level, which no member exceeds.
+
+    Args:
+        matrix: the mechanism.
+        audit: the level, the output, the two secrets, and the distribution [s][u].
+        name: the name of the set, in the claims.
+        inside: whether the distribution is a member.
+        private: whether the mechanism is proven private against the set at a level.
+    """
+    level, (s, z) = audit["level"], audit["secrets"]
+    yield decided("audit", f"certificate.audit.witness is a distribution in {name}", inside)
     words = f"it tells the secrets {s} and {z} apart by at least a factor e^({level!r} − 1e-9)"
-    yield decided("audit", words, lambda: tells_apart(matrix, P, (s, z), y, Fraction(level)))
+    attained = partial(tells_apart, matrix, audit["witness"], (s, z), audit["output"], Fraction(level))
+    yield decided("audit", words, attained)
     words = (
-        f"no distribution in the set tells two secrets apart by more than a factor e^({level!r} + 1e-9)"
+        f"no distribution in {name} tells two secrets apart by more than a factor e^({level!r} + 1e-9)"
     )
-
-    def test() -> bool | None:
-        most = Fraction(level) + AUDIT_ERROR
-        return _follows(case, most) or is_robustly_private(matrix, question, most) or None
-
-    yield decided("audit", words, test, value=level)
+    yield decided("audit", words, lambda: private(Fraction(level) + AUDIT_ERROR) or None, value=level)
 
 
 def _follows(case: Case, level: Fraction) -> bool:
@@ -377,9 +397,3 @@ def tells_apart(
     if len(given) < 2 or given[0] == 0:
         return False
     return given[1] == 0 or enclose(level - AUDIT_ERROR).at_most(log(given[0] / given[1]))
-
-
-def information_value(case: Case) -> Iterator[Claim]:
-    """Check the claim about the information, under p̂ or under every member, as the objective says."""
-    claims = empirical_value if case.question.objective == "empirical" else robust_value
-    return claims(case)
