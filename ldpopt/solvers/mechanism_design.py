@@ -46,7 +46,7 @@ class MechanismDesign(Solver[MechanismProgram]):
         """List the rays, solve, and see to it that the information has an inverse."""
         assert isinstance(form.utility, Design)
         limits.check()
-        rays, numbers = scaled_rays(form)
+        rays, numbers = scaled_rays(form, limits)
         k, most = form.inputs, np.array([budget.most for budget in form.budgets])
         design = form.utility
         best = _best(design, rays, most)

@@ -37,7 +37,7 @@ class MechanismRays(Solver[MechanismProgram]):
     def run(self, form: MechanismProgram, limits: Limits) -> FormSolution:
         """List, evaluate, solve."""
         assert not isinstance(form.utility, Design)
-        k, (rays, numbers) = form.inputs, scaled_rays(form)
+        k, (rays, numbers) = form.inputs, scaled_rays(form, limits)
         gains = form.utility(rays[:k])
         most = np.array([budget.most for budget in form.budgets])
         if (endless := np.isinf(gains)).any():  # is some of them a column of a mechanism?
@@ -60,9 +60,9 @@ class MechanismRays(Solver[MechanismProgram]):
         )
 
 
-def scaled_rays(form: MechanismProgram) -> tuple[Array, NDArray[np.integer]]:
+def scaled_rays(form: MechanismProgram, limits: Limits) -> tuple[Array, NDArray[np.integer]]:
     """List the rays (w, t) of all cones with the largest w_x = 1, and the number of the cone of each."""
-    listed = form.rays()
+    listed = limits.in_time(form.rays)
     rays = np.hstack(listed)
     numbers = np.repeat(np.arange(len(listed)), [part.shape[1] for part in listed])
     used = rays[: form.inputs].sum(axis=0) > 0

@@ -3,6 +3,8 @@
 import copy
 import json
 import math
+import time
+from dataclasses import replace
 
 import cvxpy
 import numpy as np
@@ -12,7 +14,9 @@ from scipy.optimize import linprog
 import ldpopt
 from ldpopt import Program, objective, privacy, solve, verify
 from ldpopt.core.errors import InvalidInputError, NoSolverError, UnreadableFileError
+from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.problems import RobustFidelity, SecretStaircase, Staircase
+from ldpopt.solvers import SOLVERS
 
 E = math.e
 PRIOR = [0.4, 0.3, 0.2, 0.1]
@@ -473,3 +477,15 @@ def test_what_no_solver_takes_is_said():
     question = Program(privacy.LDP(1, 0.1), objective.MutualInformation(PRIOR))
     with pytest.raises(NoSolverError, match="not the largest of linear functions"):
         solve(question, "mechanism-highs")
+
+
+@pytest.mark.parametrize("goal", [objective.MutualInformation(PRIOR), objective.LogDet(PRIOR)])
+def test_a_list_of_rays_without_end_ends_with_the_time(goal):
+    def endless():
+        while True:
+            pass
+
+    form = next(iter(Program(privacy.PML(0.5, PRIOR), goal).forms()))
+    solver = SOLVERS["mechanism-rays" if goal.name == "mutual-information" else "mechanism-design"]()
+    with pytest.raises(OutOfTime):
+        solver.run(replace(form, rays=endless), Limits(deadline=time.monotonic() + 0.1))
