@@ -129,6 +129,10 @@ class Interval:
 
 
 ZERO, ONE = Interval(Decimal(0), Decimal(0)), Interval(Decimal(1), Decimal(1))
+PI = Interval(
+    Decimal("3.14159265358979323846264338327950288419716939937510582097494"),
+    Decimal("3.14159265358979323846264338327950288419716939937510582097495"),
+)
 
 
 def _below(x: Decimal) -> Decimal:

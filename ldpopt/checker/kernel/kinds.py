@@ -1,49 +1,26 @@
 """Which section of ``statements`` decides which kind and which form."""
 
-KINDS = {
-    "staircase": "program",
-    "secret-staircase": "program",
-    "circulant-fidelity": "fidelity",
-    "square-fidelity": "fidelity",
-    "broad-fidelity": "fidelity",
-    "fidelity": "fidelity",
-    "minimax-fidelity": "fidelity",
-    "statistic-leakage": "statistic_leakage",
-    "leakage-design": "leakage_design",
-    "asymptotic-utility": "asymptotic_utility",
-    "privacy-utility-frontier": "asymptotic_utility",
-    "polyopt": "polyopt",
-    "robust-optimum": "robust_optimum",
-    "robust-fidelity": "robust_fidelity",
-    "robust-level": "robust_level",
-    "set-optimum": "set_optimum",
-    "independent-reporting": "reporting",
-    "grr-conditional": "reporting",
-    "ue-conditional": "reporting",
-    "composition-bound": "composition_bound",
-    "feature-release": "feature_release",
-    "frequency-encoding": "frequency_encoding",
-    "program": "program",
+SECTIONS = {
+    "program": ("program staircase secret-staircase", "program column-program private-mechanism"),
+    "fidelity": (
+        "circulant-fidelity square-fidelity broad-fidelity fidelity minimax-fidelity",
+        "matrix-program moment-program minimax-program",
+    ),
+    "statistic_leakage": ("statistic-leakage", "selection-program"),
+    "leakage_design": ("leakage-design", "leakage-program"),
+    "asymptotic_utility": ("asymptotic-utility privacy-utility-frontier", "convex-program"),
+    "polyopt": ("polyopt", "polyopt"),
+    "robust_optimum": ("robust-optimum", "robust-optimum"),
+    "robust_fidelity": ("robust-fidelity", "query-program"),
+    "robust_level": ("robust-level", "robust-level"),
+    "set_optimum": ("set-optimum", "set-optimum"),
+    "reporting": ("independent-reporting grr-conditional ue-conditional", "reporting"),
+    "composition_bound": ("composition-bound", "composition-bound"),
+    "feature_release": ("feature-release", "feature-release"),
+    "frequency_encoding": ("frequency-encoding", "encoding"),
 }
-"""The section of every kind; it is imported when a file of the kind is read."""
-FORMS = {
-    "column-program": "program",
-    "private-mechanism": "program",
-    "matrix-program": "fidelity",
-    "moment-program": "fidelity",
-    "minimax-program": "fidelity",
-    "selection-program": "statistic_leakage",
-    "leakage-program": "leakage_design",
-    "convex-program": "asymptotic_utility",
-    "polyopt": "polyopt",
-    "robust-optimum": "robust_optimum",
-    "query-program": "robust_fidelity",
-    "robust-level": "robust_level",
-    "set-optimum": "set_optimum",
-    "reporting": "reporting",
-    "composition-bound": "composition_bound",
-    "feature-release": "feature_release",
-    "encoding": "frequency_encoding",
-    "program": "program",
-}
-"""The section of every form; a kind of another package may state itself in any of them."""
+"""The kinds and the forms of every section, which is imported when a file needs it. A kind of another
+package may state itself in any form."""
+KINDS, FORMS = (
+    {name: section for section, names in SECTIONS.items() for name in names[i].split()} for i in (0, 1)
+)

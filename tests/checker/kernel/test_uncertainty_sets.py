@@ -10,8 +10,9 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from ldpopt.checker.kernel.budget import UndecidedError, limited
-from ldpopt.checker.kernel.proofs.credible_set import beta_cdf, beta_quantile, log_gamma
+from ldpopt.checker.kernel.proofs.credible_set import beta_cdf, beta_quantile
 from ldpopt.checker.kernel.proofs.divergence_balls import falling_root
+from ldpopt.checker.kernel.proofs.gamma_function import log_gamma
 from ldpopt.checker.kernel.proofs.set_privacy import SetPrivacy, is_set_private
 from ldpopt.checker.kernel.proofs.stated_sets import UNCERTAINTY, read_set
 from ldpopt.checker.kernel.reading import UnreadableError

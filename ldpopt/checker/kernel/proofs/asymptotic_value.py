@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
 from .. import units
-from ..arithmetic import ONE, Interval, enclose, exp
+from ..arithmetic import ONE, PI, Interval, enclose, exp
 from ..budget import tick
 from .dirichlet_points import BITS, UNIT, prior_points
 from .fisher_information import (
@@ -27,10 +26,6 @@ CONTRAST_BITS = 160
 """c = e^level − 1 is rounded up to a multiple of 2^−CONTRAST_BITS."""
 CONSTANT = Fraction(1, 1 << 31)
 """A column whose entries differ by at most this share of the largest counts as constant."""
-PI = Interval(
-    Decimal("3.1415926535897932384626433832795028841971693993751058209749"),
-    Decimal("3.1415926535897932384626433832795028841971693993751058209750"),
-)
 
 
 class DesignStatement(NamedTuple):

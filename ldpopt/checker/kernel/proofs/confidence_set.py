@@ -35,7 +35,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from ..arithmetic import NEAREST, ONE, ZERO, Interval, enclose, total
+from ..arithmetic import NEAREST, ONE, PI, ZERO, Interval, enclose, total
 from ..budget import UndecidedError, tick
 from ..reading import UnreadableError
 from ..schema import EPSILON, Joint, Matrix, Number, Record
@@ -121,10 +121,6 @@ def read_robust_question(plain: dict[str, Any], cells: int | None = None) -> Rob
 
 # ---------------------------------------------------------------- the quantile
 
-PI = Interval(
-    Decimal("3.14159265358979323846264338327950288419716939937510582097494"),
-    Decimal("3.14159265358979323846264338327950288419716939937510582097495"),
-)
 SPREADS = tuple(Decimal(f"1e-{digits}") for digits in (27, 20, 12))
 """Relative distances from the guess at which a quantile is enclosed: the first that can be proven."""
 

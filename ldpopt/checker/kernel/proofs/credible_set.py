@@ -9,12 +9,9 @@ l_x and h_x the α/(2k) and 1 − α/(2k) quantiles of the posterior of P_x, whi
 a = n_x + τ and a + b = Σ (n + τ). The posterior probability of F is at least 1 − α: P leaves it in one
 of 2k ways, each of probability α/(2k).
 
-Lemma 1 (:func:`beta_cdf`). The distribution function of Beta(a, b) at 0 < x < 1 is the sum of positive
+Lemma (:func:`beta_cdf`). The distribution function of Beta(a, b) at 0 < x < 1 is the sum of positive
 terms τ_0 = x^a (1 − x)^b/(a B(a, b)), τ_(n+1)/τ_n = x (a + b + n)/(a + 1 + n). The ratio tends to x
 monotonically, so after τ_n at most τ_n ρ/(1 − ρ) is left, if ρ = max(x, the next ratio) < 1. ∎
-
-Lemma 2 (:func:`log_gamma`). log Γ(x) = (x − ½) log x − x + ½ log 2π + Σ_{n ≤ N} B_2n/(2n (2n − 1)
-x^(2n−1)) up to the first omitted term, for x > 0 (DLMF 5.11.ii); log Γ(x) = log Γ(x + 1) − log x. ∎
 
 An enclosure of a quantile is kept only if the distribution function is certainly below the probability
 at its lower end (at 0 it is 0) and certainly above the probability at its upper end. How the two ends
@@ -30,18 +27,15 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from ..arithmetic import NEAREST, ONE, ZERO, Interval, above, below, enclose, total
+from ..arithmetic import NEAREST, ONE, ZERO, Interval, above, below, enclose
 from ..budget import UndecidedError, tick
 from ..units import BITS, UNIT
-from .confidence_set import PI
-from .dirichlet_logarithms import BERNOULLI
+from .gamma_function import log_gamma
 
-SHIFTED = 40
-"""Arguments of log Γ are raised to this size."""
 SPREADS = tuple(Decimal(f"1e-{digits}") for digits in (13, 10, 7))
 """Relative distances from the guess at which a quantile is enclosed: the first that can be proven."""
 ENOUGH, TERMS = 10**30, 16
-"""The series of Lemma 1 ends once its rest is at most 1/ENOUGH of its sum, tested every TERMS terms."""
+"""The series ends once its rest is at most 1/ENOUGH of its sum, which is tested every TERMS terms."""
 TINY = Decimal("1e-300")
 """A smaller lower quantile is enclosed by 0, where the distribution function is 0, and this."""
 MOST_COUNTED = 10**9
@@ -132,24 +126,6 @@ def _series(a: Fraction, b: Fraction, at: Interval) -> Interval:
                     enclose(Fraction(found, UNIT)).low, enclose(Fraction(found_above + left, UNIT)).high
                 )
                 return start * sum_
-
-
-def log_gamma(x: Fraction) -> Interval:
-    """Enclose log Γ(x), x > 0: Lemma 2."""
-    raised = ZERO
-    while x < SHIFTED:
-        raised = raised + enclose(x).log()
-        x += 1
-    terms = [
-        number / (2 * n * (2 * n - 1)) / x ** (2 * n - 1) for n, number in enumerate(BERNOULLI, start=1)
-    ]
-    *kept, omitted = map(enclose, terms)
-    error = max(abs(Fraction(omitted.low)), abs(Fraction(omitted.high)))
-    half = enclose(Fraction(1, 2))
-    stirling = enclose(x - Fraction(1, 2)) * enclose(x).log() - enclose(x)
-    constant = half * (PI + PI).log()
-    blur = Interval(enclose(-error).low, enclose(error).high)
-    return stirling + constant + total(kept) + blur - raised
 
 
 def _guess(a: float, b: float, scale: float, goal: float, upper: bool) -> float:

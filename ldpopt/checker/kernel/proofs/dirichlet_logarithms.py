@@ -24,9 +24,6 @@ the trapezoidal rule for functions that are analytic in a strip (Trefethen and W
 
 Lemma (tails). On the reals 0 ≤ f ≤ a'c t and f ≤ min(1, a'c) t^−Â, so the terms with n < −n₀ add at
 most a'c e^(−n₀h), those with n > n₁ at most min(1, a'c) e^(−Ân₁h)/Â, as h/(e^h − 1) ≤ 1. ∎
-
-Lemma (digamma). ψ(x) = log x − 1/(2x) − Σ_{n ≤ N} B_2n/(2n x^2n) up to the first omitted term, for x >
-0 (DLMF 5.11.ii); ψ(x) = ψ(x + 1) − 1/x. ∎
 """
 
 from __future__ import annotations
@@ -38,8 +35,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..arithmetic import ONE, ZERO, Interval, enclose, exp, log, total
+from ..arithmetic import ONE, Interval, enclose, exp, log, total
 from ..budget import tick
+from .gamma_function import digamma
 
 STEPS = 4
 """Nodes of the trapezoidal rule per unit of u: h = 1/STEPS."""
@@ -156,41 +154,5 @@ def expected_entropy(alpha: Sequence[Fraction]) -> Interval:
     """Enclose H(X | P) = ψ(A + 1) − Σ_x (α_x/A) ψ(α_x + 1)."""
     A = sum(alpha, Fraction(0))
     counts = {a: alpha.count(a) for a in alpha}
-    own = total(enclose(n * a / A) * _digamma(a + 1) for a, n in counts.items())
-    return _digamma(A + 1) - own
-
-
-BERNOULLI = tuple(
-    Fraction(top, bottom)
-    for top, bottom in (
-        (1, 6),
-        (-1, 30),
-        (1, 42),
-        (-1, 30),
-        (5, 66),
-        (-691, 2730),
-        (7, 6),
-        (-3617, 510),
-        (43867, 798),
-        (-174611, 330),
-        (854513, 138),
-    )
-)
-"""B_2, B_4, …, B_22; the last bounds the error."""
-
-
-def _digamma(x: Fraction) -> Interval:
-    shift = []
-    while x < 40:
-        shift.append(enclose(1 / x))
-        x += 1
-    square = enclose(x * x)
-    power, sum_ = ONE, ZERO
-    for n, number in enumerate(BERNOULLI, start=1):
-        power = power * square
-        term = enclose(number / (2 * n)) / power
-        if n < len(BERNOULLI):
-            sum_ = sum_ + term
-    first_omitted = max(term.low.copy_abs(), term.high.copy_abs())  # a bare abs would round
-    error = Interval(first_omitted.copy_negate(), first_omitted)
-    return log(x) - enclose(1 / (2 * x)) - sum_ + error - total(shift)
+    own = total(enclose(n * a / A) * digamma(a + 1) for a, n in counts.items())
+    return digamma(A + 1) - own

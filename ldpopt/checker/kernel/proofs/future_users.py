@@ -23,8 +23,7 @@ v F(u) on [u, v] ⊂ [low, high], rises before low and falls after high.
 
 x is a whole number of units; series are summed in whole numbers, one sum rounded down and one up;
 their terms' ratios fall, so what follows a term T with ratio r < 1 is at most T r/(1−r). b comes from
-enclosed logarithms, those of factorials by Stirling's series, whose error has the sign of the first
-term left out and is smaller (it envelops).
+enclosed logarithms (``gamma_function.py``).
 """
 
 from __future__ import annotations
@@ -40,18 +39,12 @@ from typing import NamedTuple
 from ..arithmetic import ONE, ZERO, Interval, enclose, log, total
 from ..budget import tick
 from ..units import UNIT, units_down, units_up
+from .gamma_function import log_gamma
 
 FINE = 1 << 16
 """A series ends at a term of so many units."""
 PEAK_BITS = 80
 """Relative width of the interval around the peak."""
-EXACT_FACTORIAL = 1000
-PI = Interval(
-    Decimal("3.14159265358979323846264338327950288419716939937510582097494"),
-    Decimal("3.14159265358979323846264338327950288419716939937510582097495"),
-)
-STIRLING = [Fraction(*pair) for pair in ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188))]
-STIRLING_NEXT = Fraction(-691, 360360)
 Ratios = Iterator[tuple[int, int]]
 
 
@@ -213,19 +206,6 @@ def _series(ratios: Ratios, enough: int | None = None) -> tuple[int, int]:
 def _binomial(trials: int, j: int, x: int) -> Interval:
     """Enclose b(j; trials, x), 0 < x < 1 in units."""
     yes, no = _share(x).log(), _share(UNIT - x).log()
-    choices = log_factorial(trials) - log_factorial(j) - log_factorial(trials - j)
-    found = (choices + enclose(j) * yes + enclose(trials - j) * no).exp()
+    every, chosen, other = (log_gamma(Fraction(n + 1)) for n in (trials, j, trials - j))
+    found = (every - chosen - other + enclose(j) * yes + enclose(trials - j) * no).exp()
     return Interval(max(found.low, Decimal(0)), found.high)
-
-
-@lru_cache(maxsize=4096)
-def log_factorial(n: int) -> Interval:
-    """Enclose log n!."""
-    if n <= EXACT_FACTORIAL:
-        return log(math.factorial(n))
-    whole, half = enclose(n), enclose(Fraction(1, 2))
-    start = whole * log(n) - whole + half * (enclose(2 * n) * PI).log()
-    terms = [enclose(c / Fraction(n) ** (2 * i + 1)) for i, c in enumerate(STIRLING)]
-    error = enclose(STIRLING_NEXT / Fraction(n) ** (2 * len(STIRLING) + 1))
-    rest = Interval(error.low, Decimal(0)) if STIRLING_NEXT < 0 else Interval(Decimal(0), error.high)
-    return total([start, *terms, rest])
