@@ -36,13 +36,18 @@ def loaded(design: Audited) -> AnyDesign | Result:
 
 def subject(made: AnyDesign | Result) -> Subject:
     """Return the subject of the audit of a design or a plain result."""
-    if isinstance(made, PublicDesign):
-        return _public_subject(made)
     if isinstance(made, Result):
         if made.mechanism is None:
             raise InvalidInputError("the file holds no mechanism: there is nothing to audit")
         return made.problem.subject(made.mechanism)
-    question, domain, mechanism = made.question, made.domain, made.mechanism
+    mechanism, over = made.randomizer.compared(made.uncertainty)
+    if over is None:
+        asked = {"ldp": made.promise.epsilon, "two-reports": made.promise.together}
+        promised = {key: level for key, level in asked.items() if level is not None}
+        return replace(Subject.of_values(mechanism, None, promised), part=True)
+    if isinstance(made, PublicDesign):
+        return _public_subject(made)
+    question, domain = made.question, made.domain
     limited = "robust-all" if question.robust == "all" else "robust"
     more = made.result.problem.subject(mechanism).promises
     promises = {**more, limited if question.joint else "ldp": question.epsilon}

@@ -9,8 +9,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +21,7 @@ from ldpopt.audit import black_box
 from ldpopt.audit.audited import Audited, loaded, subject
 from ldpopt.audit.black_box import Indices, Sample, Tally
 from ldpopt.audit.findings import Audit, Empirical, judged
-from ldpopt.audit.measures import (
-    ADDS_UP,
-    LDP,
-    Measured,
-    data_measures,
-    measures,
-    worst_level,
-)
+from ldpopt.audit.measures import Measured, data_measures, measures, worst_level
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.exact import SECONDS, Claim
 from ldpopt.core.limits import Limits
@@ -36,11 +31,10 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, verify
 from ldpopt.measures.levels import Level
-from ldpopt.mechanisms.stated import Reports, StatedEncoding
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.publishing import PublicDesign
 from ldpopt.release.reading import paired
-from ldpopt.release.sampling import ExactSampler, secure_words
+from ldpopt.release.sampling import secure_words
 from ldpopt.release.words import against
 from ldpopt.tables.files import open_table
 
@@ -102,9 +96,6 @@ def _audit(
     claims = verification.claims
     try:
         made = loaded(design)
-        if isinstance(made, AnyDesign) and made.encoding is not None:
-            encoded = _Encoded(made, made.encoding, confidence, rng, limits)
-            return encoded.examined(claims, data, released, samples, sampler)
         of = subject(made)
     except LdpoptError:
         if verification.usable:
@@ -117,7 +108,7 @@ def _audit(
         levels, tests = _with_data(made, of, counts, data, released, confidence, rng)
     box = _sampler(made, claims, sampler, rng)
     if box is not None:
-        tests = [_attacked(*box, of, worst, samples, confidence, rng, limits), *tests]
+        tests = [_attacked(box, of, worst, samples, confidence, rng, limits), *tests]
     return judged(of.epsilon, claims, (*levels, *found), tuple(tests), _undecidable(made, claims))
 
 
@@ -134,27 +125,39 @@ def _verified(design: Audited, limits: Limits) -> Verification:
 
 
 class _Box(NamedTuple):
+    """What draws reports, with its name and the most reports of each secret."""
+
     source: str
     sample: Sample
+    most: float = math.inf
 
 
 def _sampler(
     made: AnyDesign | Result, claims: tuple[Claim, ...], given: Sample | None, rng: np.random.Generator
 ) -> _Box | None:
     """Choose what draws the reports; None for a design whose certificate is refuted or undecided."""
-    if given is not None:
-        return _Box("the given sampler", given)
-    if isinstance(made, AnyDesign):
-        usable = all(claim.holds or claim.open for claim in claims)
-        return _Box("the exact sampler", ExactSampler(made.mechanism).sample) if usable else None
-    mechanism = made.mechanism
-    assert mechanism is not None
-    return _Box("Mechanism.sample", lambda x: mechanism.sample(x, rng))
+    source = "the given sampler"
+    if isinstance(made, Result):
+        if given is not None:
+            return _Box(source, given)
+        mechanism = made.mechanism
+        assert mechanism is not None
+        return _Box("Mechanism.sample", lambda x: mechanism.sample(x, rng))
+    if given is None and not all(claim.holds or claim.open for claim in claims):
+        return None
+    of = made.randomizer
+    draw = given or partial(of.sample, words=secure_words)
+
+    def sample(number: Indices) -> Indices:
+        x = of.asked(number, rng)
+        return of.said(number, x, draw(x), rng)
+
+    most = MOST_WORDS // of.words if of.words > 1 else math.inf
+    return _Box(source if given else "the exact sampler", sample, max(black_box.LEAST_SAMPLES, most))
 
 
 def _attacked(
-    source: str,
-    sample: Sample,
+    box: _Box,
     of: Subject,
     worst: Level | None,
     samples: int | None,
@@ -165,12 +168,12 @@ def _attacked(
     """Attack a sampler on inputs from the worst distribution and from the observed one."""
     if samples is None:
         samples = max(black_box.LEAST_SAMPLES, min(MOST_SAMPLES, REPORTS // len(of.secret_names)))
-    outputs = of.mechanism.shape[1]
+    outputs, samples = of.mechanism.shape[1], int(min(samples, box.most))
     asked, drawn = _distributions(of, worst), {}
     for i, (name, p) in enumerate(asked.items()):
         part = limits.part(1 / (len(asked) - i))
-        drawn[name] = black_box.draw(sample, of.secrets, p, outputs, samples, rng, part)
-    return _tested(source, of, drawn, confidence)
+        drawn[name] = black_box.draw(box.sample, of.secrets, p, outputs, samples, rng, part)
+    return _tested(box.source, of, drawn, confidence)
 
 
 def _distributions(of: Subject, worst: Level | None) -> dict[str, Array]:
@@ -207,96 +210,6 @@ def _tested(source: str, of: Subject, drawn: dict[str, Tally], confidence: float
     )
 
 
-# ------------------------------------------------------------ encodings, which have no matrix
-
-
-class _Encoded(NamedTuple):
-    """The audit of an encoding: of what a report says about two inputs, which has the same level.
-
-    Whatever the two are, one of them the user's own, it has the law of :attr:`StatedEncoding.pair`. So
-    the other one is drawn for each report, and with it which of the two is called the first.
-    """
-
-    made: AnyDesign
-    encoding: StatedEncoding
-    confidence: float
-    rng: np.random.Generator
-    limits: Limits
-
-    def examined(
-        self,
-        claims: tuple[Claim, ...],
-        data: Any,
-        released: Any,
-        samples: int | None,
-        given: Sample | None,
-    ) -> Audit:
-        """Measure the levels, attack the sampler, and test what was released.
-
-        Args:
-            claims: the claims of the certificate, decided.
-            data: a table, or None.
-            released: what was released of it, or None.
-            samples: how many reports are drawn for each of two inputs.
-            given: the sampler to test, if it is not the exact one.
-        """
-        tests, of = [], self._pair()
-        if given is not None or all(claim.holds for claim in claims):
-            known = self.encoding
-            sample = given or (lambda x: known.sample(x, secure_words))
-            source = "the exact sampler" if given is None else "the given sampler"
-            most = max(black_box.LEAST_SAMPLES, MOST_WORDS // known.words)
-            drawn = min(samples or MOST_SAMPLES, most)
-
-            def pairs(first: Indices) -> Indices:
-                own = self.rng.integers(0, known.inputs, len(first))
-                return self._said(first, own, sample(own))
-
-            rest = self.confidence, self.rng, self.limits
-            tests.append(_attacked(source, pairs, of, None, drawn, *rest))
-        if released is not None:
-            tests.append(self._released(data, released, of))
-        return judged(of.epsilon, claims, self._levels(), tuple(tests))
-
-    def _levels(self) -> tuple[Measured, ...]:
-        """List the levels; measures that need a matrix are left out."""
-        level, asked = self.encoding.level, self.made.promise
-        two = "level of two reports"
-        return (
-            Measured("ldp", "LDP level", level, "nats", LDP, asked.epsilon),
-            Measured("two-reports", two, 2 * level, "nats", ADDS_UP, asked.together),
-        )
-
-    def _pair(self) -> Subject:
-        """Return the subject of what a report says about two inputs."""
-        of = Subject.of_values(self.encoding.pair, None, {"ldp": self.made.promise.epsilon})
-        return replace(of, secret_names=("the first of two inputs", "the second of two inputs"))
-
-    def _said(self, number: Indices, own: Indices, reports: Reports) -> Indices:
-        """Say what each report tells of its own input and of another one that is drawn here.
-
-        Args:
-            number: 0 where the own input is the first of the two, 1 where it is the second.
-            own: the input of each report.
-            reports: the reports.
-        """
-        inputs = self.encoding.inputs
-        other = (own + self.rng.integers(1, inputs, len(own))) % inputs
-        first, second = np.where(number == 0, (own, other), (other, own))
-        return self.encoding.supported_of(reports, first, second)
-
-    def _released(self, data: Any, released: Any, of: Subject) -> Empirical:
-        """Test the reports of all rows."""
-
-        def pairs() -> Iterator[tuple[Indices, Indices]]:
-            for x, reports in paired(self.made, data, released):
-                number = self.rng.integers(0, 2, len(x))
-                yield number, self._said(number, x, reports)
-
-        drawn = black_box.tally(pairs(), (2, 4), self.rng)
-        return _tested("the released table", of, {"the table": drawn}, self.confidence)
-
-
 # ------------------------------------------------------------ another table, and what was released of it
 
 
@@ -331,15 +244,24 @@ def _with_data(
     assert isinstance(made, AnyDesign)  # or there would be no counts
     tests = []
     if released is not None:
-        counted = black_box.tally(paired(made, data, released), made.mechanism.shape, rng)
+        counted = black_box.tally(_said(made, data, released, rng), of.mechanism.shape, rng)
         if isinstance(made, PublicDesign):  # of a real table, unlike the worst one, it is the promise
             of = replace(of, promises={"robust": made.promise.epsilon, **of.promises})
         tests = [_tested("the released table", of, {"the table": counted}, confidence)]
     return _Examined(tuple(_levels_of(made, of, counts)), tests)
 
 
+def _said(
+    made: AnyDesign, data: Any, released: Any, rng: np.random.Generator
+) -> Iterator[tuple[Indices, Indices]]:
+    """Pair the rows of a table with what their reports say, as inputs and outputs of the subject."""
+    for x, reports in paired(made, data, released):
+        number = made.randomizer.numbered(x, rng)
+        yield number, made.randomizer.said(number, x, reports, rng)
+
+
 def _levels_of(made: AnyDesign, of: Subject, counts: Indices) -> Iterator[Measured]:
-    if isinstance(made, PublicDesign) or not made.question.joint:
+    if isinstance(made, PublicDesign) or of.part or not made.question.joint:
         return iter(())  # against all distributions, every table is alike
     absent = np.flatnonzero(counts.sum(axis=1) == 0)
     if len(absent):

@@ -121,7 +121,9 @@ def measures(of: Subject, worst: Level | None, limits: Limits = UNLIMITED) -> li
     Raises:
         InvalidInputError: the subject promises something that is not measured.
     """
-    found = [*_levels(of, worst), *_leakages(of, limits), *_averages(of)]
+    found = list(_levels(of, worst))
+    if not of.part:
+        found += [*_leakages(of, limits), *_averages(of)]
     keys = [measure.key for measure in found]
     for key in of.promises:
         if key not in keys:
@@ -166,7 +168,10 @@ def _levels(of: Subject, worst: Level | None) -> Iterator[Measured]:
             "no report changes the odds of two secrets of a person whose public value is known by more "
             "than e^this",
         )
-    yield Measured("ldp", "LDP level", of.mechanism.epsilon(), "nats", LDP)
+    level_of_inputs = of.mechanism.epsilon()
+    yield Measured("ldp", "LDP level", level_of_inputs, "nats", LDP)
+    if of.part:
+        yield Measured("two-reports", "level of two reports", 2 * level_of_inputs, "nats", ADDS_UP)
 
 
 def _two_reports(of: Subject, uncertainty: Uncertainty, level_of_all: float) -> Measured:

@@ -28,7 +28,8 @@ from ldpopt.models.cones import staircase_cone
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.statistic_leakage import StatisticLeakage
-from ldpopt.release.sampling import ExactSampler, seeded_words
+from ldpopt.release.matrix import Matrix
+from ldpopt.release.sampling import secure_words, seeded_words
 
 Whole = NDArray[np.int64]
 
@@ -203,7 +204,7 @@ def _frequencies(k: int, users: int) -> Iterator[Contest]:
 
 def _responses(values: Whole, k: int) -> Iterator[Contest]:
     mechanism = Mechanism(repair(randomized_response(k, 1.0).matrix, staircase_cone(k, 1.0)))
-    sampler = ExactSampler(mechanism)
+    sampler = Matrix(mechanism)
     users = values.tolist()
     law = np.bincount(values, minlength=k) @ mechanism.matrix / len(values)
     label = f"k = {k}, {len(users):,} users"
@@ -211,7 +212,7 @@ def _responses(values: Whole, k: int) -> Iterator[Contest]:
         "sampling GRR",
         label,
         (
-            Contender(OURS, lambda: sampler.sample(values)),
+            Contender(OURS, lambda: sampler.sample(values, secure_words)),
             Contender(MULTI_FREQ, partial(_multi_freq_reports, users, k), module="multi_freq_ldpy"),
             Contender(PURE_LDP, partial(_pure_ldp_reports, users, k), module="pure_ldp"),
         ),
@@ -219,7 +220,7 @@ def _responses(values: Whole, k: int) -> Iterator[Contest]:
         6.0,
         "standard errors",
     )
-    reports = ExactSampler(mechanism, seeded_words(k)).sample(values)
+    reports = sampler.sample(values, seeded_words(k))
     listed = reports.tolist()
     yield Contest(
         "estimating GRR",

@@ -67,7 +67,7 @@ def print_comparison(
     others = "the other columns are computed and not checked"
     hang("verified: ", f"{VERIFIED[goal]}{_but(designs)}; {others}.")
     hang("optimal: ", OPTIMAL)
-    if encodings := [made.method for made in designs if made.encoding is not None]:
+    if encodings := [made.method for made in designs if math.isnan(made.information)]:
         hang(f"{', '.join(encodings)}: ", ENCODED)
     for name, reason in found.items():
         if isinstance(reason, str):
@@ -77,7 +77,7 @@ def print_comparison(
 
 def _but(designs: Sequence[Design]) -> str:
     """Name the methods that maximise something else: their nats are computed and not checked."""
-    names = [made.method for made in designs if not made.informs and made.encoding is None]
+    names = [made.method for made in designs if not (made.informs or math.isnan(made.information))]
     return f" (for {' and '.join(names)}, not nats)" if names else ""
 
 
@@ -96,7 +96,8 @@ def tell_method(name: str, made: Design | str, goal: str, queries: list[str]) ->
 
     status, seconds = made.result.status.value, made.result.seconds
     bound = "" if made.bound is None else f", proven bound {at_most(made.bound)}"
-    worth = "its nats are not computed" if made.encoding else f"{at_least(made.information)} nats{bound}"
+    known = not math.isnan(made.information)
+    worth = f"{at_least(made.information)} nats{bound}" if known else "its nats are not computed"
     if goal == "estimates":
         worth = ", ".join(f"{column} {said}" for column, said in _margins(made, queries).items())
     tell(f"{name}: {worth}, {status} [{NOT_CHECKED}], {seconds:.1f} s")
@@ -115,7 +116,7 @@ def comparison_row(name: str, made: Design) -> dict[str, Any]:
         "status": made.verification.marked("merged" if merging(made) else status),
         "level of the secret": made.level.level,
         "LDP level": made.ldp_level,
-        "reports": made.mechanism.shape[1] if made.encoding is None else None,
+        "reports": None if made.randomizer.sets else made.randomizer.outputs,
         "determined": f"{made.determined}/{made.inputs}",
         "× rows": made.sample_factor,
         "seconds": made.result.seconds,

@@ -13,7 +13,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.engine.verifying import verify
-from ldpopt.mechanisms import randomized_response, secret_randomized_response
+from ldpopt.mechanisms.catalogue import randomized_response, secret_randomized_response
 from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
 from ldpopt.tables import datasets

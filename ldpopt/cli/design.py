@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from dataclasses import replace
 from functools import partial
@@ -297,7 +298,7 @@ def _utility(made: Design) -> str:
 
 def _share(made: Design) -> str:
     told = f"of the {made.entropy:.4g} nats that the data as they are would tell"
-    if made.encoding is not None:
+    if math.isnan(made.information):
         return f"not computed for an encoding, {told}"
     nats = "" if made.informs else f"{_nats(made)} of information, "
     return f"{nats}{made.information / made.entropy:.1%} {told}"
@@ -305,7 +306,8 @@ def _share(made: Design) -> str:
 
 def _nats(made: Design) -> str:
     """Say the information of a design; of an encoding it is not computed."""
-    return f"{at_least(made.information)} nats" if made.encoding is None else "nats not computed"
+    known = not math.isnan(made.information)
+    return f"{at_least(made.information)} nats" if known else "nats not computed"
 
 
 def _margins(made: Design, queries: list[str]) -> dict[str, Any]:

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.dirichlet_points import UNIT as POINT_UNIT
     from ldpopt.checker.kernel.proofs.dirichlet_points import prior_points
     from ldpopt.checker.kernel.proofs.encodings import ENCODING, MOST_BUCKETS, read_encoding
-    from ldpopt.checker.kernel.proofs.encodings import NAMES as ENCODING_NAMES
     from ldpopt.checker.kernel.proofs.encodings import error as encoding_error
     from ldpopt.checker.kernel.proofs.exposure_rules import MOST_FEATURES, Marginals
     from ldpopt.checker.kernel.proofs.exposure_rules import provable as provable_exposure
@@ -167,9 +166,7 @@ HOMES = {
     ),
     "kernel.proofs.differences": "Budget Difference",
     "kernel.proofs.dirichlet_points": "UNIT:POINT_UNIT prior_points",
-    "kernel.proofs.encodings": (
-        "ENCODING MOST_BUCKETS NAMES:ENCODING_NAMES error:encoding_error read_encoding"
-    ),
+    "kernel.proofs.encodings": "ENCODING MOST_BUCKETS error:encoding_error read_encoding",
     "kernel.proofs.exposure_rules": (
         "MOST_FEATURES Marginals provable:provable_exposure proven:proven_exposure"
     ),

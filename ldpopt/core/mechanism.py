@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from itertools import product as pairs
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,23 +21,103 @@ MOST_ENTRIES = 100_000_000
 """The most entries of a matrix that is built: 800 MB of floats."""
 
 
-class Channel(Protocol):
+class Channel(ABC):
     """What can be composed: labelled inputs and outputs, and the matrix between them."""
 
+    __slots__ = ()
+
     @property
+    @abstractmethod
     def inputs(self) -> tuple[Label, ...]:
         """A label per row."""
 
     @property
+    @abstractmethod
     def outputs(self) -> tuple[Label, ...]:
         """A label per column."""
 
     @property
+    @abstractmethod
     def matrix(self) -> Array:
         """P(output | input)."""
 
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Compute the LDP level max_y max_{x,x'} log W[x,y] / W[x',y]."""
 
-class Mechanism:
+    @abstractmethod
+    def cover(self) -> float:
+        """Compute Σ_y max_x W[x, y], the factor by which a report raises the chance to guess x."""
+
+    @abstractmethod
+    def dense(self) -> Mechanism:
+        """Return it as a matrix."""
+
+    def then(self, other: Channel) -> Mechanism:
+        """Post-process: release ``other(self(x))`` (Lopuhaä-Zwakenberg et al. 2019, Definition 7.1)."""
+        if self.outputs != other.inputs:
+            raise InvalidInputError(
+                "then: the outputs of the first mechanism are not the inputs of the second: "
+                f"{_differing(self.outputs, other.inputs)}"
+            )
+        return Mechanism(_normalised(self.matrix @ other.matrix), self.inputs, other.outputs)
+
+    def product(self, other: Channel) -> Mechanism:
+        """Release both answers about the same x, drawn independently.
+
+        Lopuhaä-Zwakenberg et al. 2019, (7.7).
+
+        >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+        >>> flip.product(flip).matrix[0]
+        array([0.5625, 0.1875, 0.1875, 0.0625])
+        """
+        if self.inputs != other.inputs:
+            raise InvalidInputError(
+                f"product: the inputs disagree: {_differing(self.inputs, other.inputs)}"
+            )
+        _refuse_large("product", len(self.inputs), len(self.outputs) * len(other.outputs))
+        both = self.matrix[:, :, None] * other.matrix[:, None, :]
+        outputs = pairs(self.outputs, other.outputs)
+        return Mechanism(_normalised(both.reshape(len(self.inputs), -1)), self.inputs, outputs)
+
+    @staticmethod
+    def mixture(mechanisms: Sequence[Channel], weights: ArrayLike) -> Mechanism:
+        """Draw j from the weights and release (j, mechanism_j(x)).
+
+        Lopuhaä-Zwakenberg et al. 2019, (7.10).
+
+        >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+        >>> Mechanism.mixture([flip, flip], [0.5, 0.5]).outputs
+        ((0, 0), (0, 1), (1, 0), (1, 1))
+        """
+        if not mechanisms:
+            raise InvalidInputError("mixture: there must be at least one mechanism, not 0")
+        w = validate.distribution("mixture weights", weights)
+        if len(w) != len(mechanisms):
+            raise InvalidInputError(
+                f"mixture: there must be {len(mechanisms)} weights, one per mechanism, not {len(w)}"
+            )
+        for other in mechanisms[1:]:
+            if other.inputs != mechanisms[0].inputs:
+                where = _differing(mechanisms[0].inputs, other.inputs)
+                raise InvalidInputError(f"mixture: the inputs disagree: {where}")
+        _refuse_large("mixture", len(mechanisms[0].inputs), sum(len(m.outputs) for m in mechanisms))
+        parts = [weight * m.matrix for weight, m in zip(w, mechanisms, strict=True)]
+        outputs = [(j, y) for j, m in enumerate(mechanisms) for y in m.outputs]
+        return Mechanism(_normalised(np.hstack(parts)), mechanisms[0].inputs, outputs)
+
+    def push(self, p: ArrayLike) -> Array:
+        """Return the distribution of the output when the input has distribution p."""
+        prior = validate.distribution("distribution", p)
+        if len(prior) != len(self.inputs):
+            raise InvalidInputError(
+                f"push: the distribution must have {len(self.inputs)} entries, one per input, "
+                f"not {len(prior)}"
+            )
+        return prior @ self.matrix
+
+
+class Mechanism(Channel):
     """An immutable dense mechanism.
 
     Args:
@@ -117,68 +198,13 @@ class Mechanism:
             return math.inf
         return float(np.log(high / low).max())
 
-    def then(self, other: Channel) -> Mechanism:
-        """Post-process: release ``other(self(x))`` (Lopuhaä-Zwakenberg et al. 2019, Definition 7.1)."""
-        if self.outputs != other.inputs:
-            raise InvalidInputError(
-                "then: the outputs of the first mechanism are not the inputs of the second: "
-                f"{_differing(self.outputs, other.inputs)}"
-            )
-        return Mechanism(_normalised(self.matrix @ other.matrix), self.inputs, other.outputs)
+    def cover(self) -> float:
+        """Add up the largest entries of the columns."""
+        return float(self.matrix.max(axis=0).sum())
 
-    def product(self, other: Channel) -> Mechanism:
-        """Release both answers about the same x, drawn independently.
-
-        Lopuhaä-Zwakenberg et al. 2019, (7.7).
-
-        >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
-        >>> flip.product(flip).matrix[0]
-        array([0.5625, 0.1875, 0.1875, 0.0625])
-        """
-        if self.inputs != other.inputs:
-            raise InvalidInputError(
-                f"product: the inputs disagree: {_differing(self.inputs, other.inputs)}"
-            )
-        _refuse_large("product", len(self.inputs), len(self.outputs) * len(other.outputs))
-        both = self.matrix[:, :, None] * other.matrix[:, None, :]
-        outputs = pairs(self.outputs, other.outputs)
-        return Mechanism(_normalised(both.reshape(len(self.inputs), -1)), self.inputs, outputs)
-
-    @staticmethod
-    def mixture(mechanisms: Sequence[Channel], weights: ArrayLike) -> Mechanism:
-        """Draw j from the weights and release (j, mechanism_j(x)).
-
-        Lopuhaä-Zwakenberg et al. 2019, (7.10).
-
-        >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
-        >>> Mechanism.mixture([flip, flip], [0.5, 0.5]).outputs
-        ((0, 0), (0, 1), (1, 0), (1, 1))
-        """
-        if not mechanisms:
-            raise InvalidInputError("mixture: there must be at least one mechanism, not 0")
-        w = validate.distribution("mixture weights", weights)
-        if len(w) != len(mechanisms):
-            raise InvalidInputError(
-                f"mixture: there must be {len(mechanisms)} weights, one per mechanism, not {len(w)}"
-            )
-        for other in mechanisms[1:]:
-            if other.inputs != mechanisms[0].inputs:
-                where = _differing(mechanisms[0].inputs, other.inputs)
-                raise InvalidInputError(f"mixture: the inputs disagree: {where}")
-        _refuse_large("mixture", len(mechanisms[0].inputs), sum(len(m.outputs) for m in mechanisms))
-        parts = [weight * m.matrix for weight, m in zip(w, mechanisms, strict=True)]
-        outputs = [(j, y) for j, m in enumerate(mechanisms) for y in m.outputs]
-        return Mechanism(_normalised(np.hstack(parts)), mechanisms[0].inputs, outputs)
-
-    def push(self, p: ArrayLike) -> Array:
-        """Return the distribution of the output when the input has distribution p."""
-        prior = validate.distribution("distribution", p)
-        if len(prior) != len(self.inputs):
-            raise InvalidInputError(
-                f"push: the distribution must have {len(self.inputs)} entries, one per input, "
-                f"not {len(prior)}"
-            )
-        return prior @ self.matrix
+    def dense(self) -> Mechanism:
+        """Return the mechanism itself."""
+        return self
 
     def sample(self, x: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw an output index for every input index in x, by alias tables in O(1) a draw.
@@ -187,14 +213,8 @@ class Mechanism:
         >>> identity.sample([0, 1, 1], np.random.default_rng(0))
         array([0, 1, 1])
         """
-        rows = np.asarray(x)
         n, m = self.shape
-        if rows.size and not np.issubdtype(rows.dtype, np.integer):
-            raise InvalidInputError(f"sample: inputs must be row indices, not {rows.dtype}")
-        rows = rows.astype(np.int64)
-        if rows.size and not (0 <= rows.min() and rows.max() < n):
-            bad = rows[(rows < 0) | (rows >= n)].flat[0]
-            raise InvalidInputError(f"sample: an input index must be from 0 to {n - 1}, not {bad}")
+        rows = indices(x, n)
         keep, alias = self._alias_tables
         cell = rng.integers(m, size=rows.shape)
         kept = rng.random(rows.shape) < keep[rows, cell]
@@ -224,6 +244,18 @@ class Mechanism:
             raise InvalidInputError(
                 f"a mechanism must be an object with matrix, inputs and outputs: {error!r}"
             ) from None
+
+
+def indices(x: ArrayLike, k: int) -> NDArray[np.int64]:
+    """Check indices of k inputs."""
+    values = np.asarray(x)
+    if values.size and not np.issubdtype(values.dtype, np.integer):
+        raise InvalidInputError(f"sample: inputs must be indices, not {values.dtype}")
+    values = values.astype(np.int64)
+    if values.size and not (0 <= values.min() and values.max() < k):
+        bad = values[(values < 0) | (values >= k)].flat[0]
+        raise InvalidInputError(f"sample: an input index must be from 0 to {k - 1}, not {bad}")
+    return values
 
 
 def _refuse_large(what: str, inputs: int, outputs: int) -> None:

@@ -56,6 +56,8 @@ class Subject:
             "robust-all", "indistinguishability", "statistic-maximal-leakage", or another of
             :func:`ldpopt.audit.measures.measures`.
         own: promises of other notions of privacy, measured.
+        part: whether it is a part of a larger mechanism, which has the same levels; other measures do
+            not say anything of the whole.
     """
 
     mechanism: Mechanism
@@ -66,6 +68,7 @@ class Subject:
     uncertainty: Uncertainty | None = None
     promises: Mapping[str, float] = field(default_factory=dict)
     own: Sequence[Promise] = ()
+    part: bool = False
 
     def __post_init__(self) -> None:
         inputs, stated = self.mechanism.shape[0], len(self.secrets)

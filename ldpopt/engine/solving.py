@@ -15,7 +15,6 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError, MissingDependencyError, NoSolverError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits, Progress
-from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
 from ldpopt.engine.certifying import certified
@@ -107,14 +106,14 @@ def _finite(counts: dict[str, float]) -> dict[str, float]:
     return {name: count for name, count in counts.items() if math.isfinite(count)}
 
 
-def mechanism_for(
+def answer_for(
     problem: Problem,
     solver: str | Solver[Any] = "auto",
     *,
     gap: float = 1e-9,
     time_limit: float | None = None,
-) -> Mechanism | None:
-    """Answer a problem with a mechanism alone: exactly private, and nothing is claimed of its value.
+) -> Any:
+    """Answer a problem without a value: exactly private, and nothing is claimed.
 
     It is for callers that state no value; an exact evaluation may take longer than the search.
 
@@ -122,17 +121,16 @@ def mechanism_for(
         problem: the question.
         solver: a registered name, a solver object, or "auto", as for :func:`solve`.
         gap: the relative gap at which value and bound count as equal.
-        time_limit: seconds after which the best mechanism is returned.
+        time_limit: seconds after which the best answer is returned.
 
     Returns:
-        The mechanism; None if none was found, or if the answer is not a matrix.
+        The answer; None if none was found.
     """
     whole = Limits.within(time_limit, gap=gap)
     found = _searched(problem, solver, {}, whole)
     if found.solution.point is None:
         return None
-    answer = problem.lift(found.form, found.solution)
-    return answer if isinstance(answer, Mechanism) else None
+    return problem.lift(found.form, found.solution)
 
 
 class _Searched(NamedTuple):

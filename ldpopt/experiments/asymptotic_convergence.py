@@ -15,7 +15,7 @@ from ldpopt.measures.information_metrics import (
     distribution_utility,
     tally_utility,
 )
-from ldpopt.mechanisms import randomized_response
+from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.models.priors import Dirichlet
 
 

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.mechanism import Channel
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import Curve, curves, grid, save, where
 from ldpopt.measures.information_metrics import average_privacy, worst_case_privacy
-from ldpopt.mechanisms import UnaryEncoding, randomized_response
-from ldpopt.mechanisms.encodings import SetMechanism
+from ldpopt.mechanisms.catalogue import randomized_response
+from ldpopt.mechanisms.encodings import UnaryEncoding
 from ldpopt.models.priors import Dirichlet
 
-PROTOCOLS: dict[str, Callable[[int, float], Mechanism | SetMechanism]] = {
+PROTOCOLS: dict[str, Callable[[int, float], Channel]] = {
     "GRR": randomized_response,
     "RAPPOR": UnaryEncoding.rappor,
     "OUE": UnaryEncoding.oue,

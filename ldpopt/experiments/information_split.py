@@ -12,7 +12,7 @@ from pathlib import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import Curve, curves, grid, save
 from ldpopt.measures.split_information import information_split
-from ldpopt.mechanisms import randomized_response
+from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.models.priors import Dirichlet
 
 PARTS = {"distribution": "about P", "group": "about T given P", "individual": "about X given T"}

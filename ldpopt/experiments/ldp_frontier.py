@@ -18,7 +18,7 @@ from ldpopt.core.rounding import at_most
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import Curve, curves, grid, rounded, save, where
-from ldpopt.mechanisms import binary_mechanism, randomized_response
+from ldpopt.mechanisms.catalogue import binary_mechanism, randomized_response
 from ldpopt.problems.staircase import Staircase
 
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.mechanism import Channel
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
 from ldpopt.experiments.study import Curve, curves, grid, rounded, save, where
 from ldpopt.measures.asymptotics import unobfuscated_utility
 from ldpopt.measures.information_metrics import asymptotic_utility, average_privacy
-from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.models.priors import Dirichlet
 from ldpopt.problems.privacy_utility_frontier import PrivacyUtilityFrontier
 
@@ -35,7 +34,7 @@ def measure(protocol: str, epsilon: float | None, floor: float | None) -> Row:
         result = solve(PrivacyUtilityFrontier(prior.alpha, floor, epsilon))
         assert result.mechanism is not None
         assert result.value is not None
-        m: Mechanism | SetMechanism = result.mechanism
+        m: Channel = result.mechanism
         utility, bound = result.value, result.bound
     else:
         assert epsilon is not None

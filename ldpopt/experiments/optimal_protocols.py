@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.mechanism import Channel
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import Curve, curves, grid, rounded, save
 from ldpopt.measures.information_metrics import asymptotic_utility
-from ldpopt.mechanisms import SubsetSelection, UnaryEncoding, randomized_response
-from ldpopt.mechanisms.encodings import SetMechanism
+from ldpopt.mechanisms.catalogue import randomized_response
+from ldpopt.mechanisms.encodings import SubsetSelection, UnaryEncoding
 from ldpopt.models.priors import Dirichlet
 from ldpopt.problems.asymptotic_utility import AsymptoticUtility
 
@@ -42,7 +42,7 @@ def measure(k: int, epsilon: float) -> Row:
         "bound": result.bound,
         "outputs": result.mechanism.shape[1],
     }
-    protocols: dict[str, Mechanism | SetMechanism] = {
+    protocols: dict[str, Channel] = {
         "GRR": randomized_response(k, epsilon),
         "RAPPOR": UnaryEncoding.rappor(k, epsilon),
         "OUE": UnaryEncoding.oue(k, epsilon),

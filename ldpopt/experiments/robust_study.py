@@ -22,7 +22,7 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Row
 from ldpopt.experiments.study import Curve, curves, nested, where
-from ldpopt.mechanisms import randomized_response, secret_randomized_response
+from ldpopt.mechanisms.catalogue import randomized_response, secret_randomized_response
 from ldpopt.models.utilities import MutualInformation, entropy
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting

@@ -9,7 +9,7 @@ from pathlib import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
 from ldpopt.experiments.study import Curve, grid, panels, save
-from ldpopt.mechanisms import UnaryEncoding
+from ldpopt.mechanisms.encodings import UnaryEncoding
 
 NAMES = ("RAPPOR", "OUE", "BLH")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.estimate import ROUNDING, Estimate
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
 from ldpopt.measures.fisher import information
 from ldpopt.measures.set_fisher import mechanism_information
@@ -35,7 +35,7 @@ def unobfuscated_utility(prior: Prior) -> float:
     return -HALF_LOG_2PIE - float(prior.expected_log(np.eye(a)).sum()) / (2 * a - 2)
 
 
-def utility(mechanism: Mechanism | SetMechanism, prior: Prior, method: str, seed: int) -> Estimate:
+def utility(mechanism: Channel, prior: Prior, method: str, seed: int) -> Estimate:
     """Compute U^as of a faithful mechanism.
 
     Args:

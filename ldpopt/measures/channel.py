@@ -8,17 +8,14 @@ import numpy as np
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.mechanism import Channel, Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.measures.fisher import fisher_information
-from ldpopt.mechanisms.encodings import SetMechanism
-
-AnyMechanism = Mechanism | SetMechanism
 
 
-def mechanism_of(W: Any) -> AnyMechanism:
+def mechanism_of(W: Any) -> Channel:
     """Return a mechanism as it is; build one from a matrix whose rows are distributions."""
-    return W if isinstance(W, Mechanism | SetMechanism) else Mechanism(W)
+    return W if isinstance(W, Channel) else Mechanism(W)
 
 
 def matrix_of(W: Any) -> Array:

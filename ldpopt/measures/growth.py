@@ -19,10 +19,10 @@ from scipy.sparse.csgraph import connected_components
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.estimate import Estimate
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.mechanism import Channel, Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.measures import asymptotics, information_metrics
-from ldpopt.measures.channel import AnyMechanism, mechanism_of
+from ldpopt.measures.channel import mechanism_of
 from ldpopt.measures.information_about_p import lumped
 from ldpopt.measures.tallies import merged
 from ldpopt.models.priors import Dirichlet, Prior
@@ -97,7 +97,7 @@ def growth(m: Any, prior: Prior, *, seed: int = 0) -> Growth:
     return Growth(len(m.inputs), rank, classes, about_p, about_t)
 
 
-def _constant(m: AnyMechanism, prior: Dirichlet, seed: int) -> Estimate:
+def _constant(m: Channel, prior: Dirichlet, seed: int) -> Estimate:
     """Compute r_μ = (a − 1) U^as + h(P), for the values that the reports tell apart."""
     if information_metrics.is_faithful(m):
         scale, shift = prior.size - 1, prior.differential_entropy()

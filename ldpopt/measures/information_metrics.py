@@ -23,9 +23,10 @@ from scipy.special import xlogy
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.estimate import ROUNDING, Estimate
+from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
 from ldpopt.measures import asymptotics, tallies
-from ldpopt.measures.channel import AnyMechanism, matrix_of, mechanism_of
+from ldpopt.measures.channel import matrix_of, mechanism_of
 from ldpopt.measures.information_about_p import DRAWS, LEAST_DRAWS, information_about_p
 from ldpopt.measures.posterior import Posterior, posterior
 from ldpopt.measures.tally_information import information_about_tallies
@@ -61,12 +62,12 @@ METHODS = ("auto", "exact", "monte-carlo")
 # ---------------------------------------------------------------- privacy
 
 
-def ldp_level(m: AnyMechanism | ArrayLike) -> Estimate:
+def ldp_level(m: Channel | ArrayLike) -> Estimate:
     """Compute LDP(Q) = max log Q_{y|x}/Q_{y|x'} (Lopuhaä-Zwakenberg et al. 2019, (3.1))."""
     return Estimate(mechanism_of(m).epsilon())
 
 
-def worst_case_privacy(m: AnyMechanism | ArrayLike) -> Estimate:
+def worst_case_privacy(m: Channel | ArrayLike) -> Estimate:
     """Compute S^wc = e^{−LDP}.
 
     It is the worst share of private information that stays hidden (Theorem 5.3).
@@ -74,7 +75,7 @@ def worst_case_privacy(m: AnyMechanism | ArrayLike) -> Estimate:
     return Estimate(math.exp(-float(ldp_level(m))))
 
 
-def average_privacy(m: AnyMechanism | ArrayLike, prior: Prior, *, seed: int = 0) -> Estimate:
+def average_privacy(m: Channel | ArrayLike, prior: Prior, *, seed: int = 0) -> Estimate:
     """Compute S_μ = H(X | Y, P)/H(X | P): the share of private information that stays hidden (4.1).
 
     Every Dirichlet prior and every matrix take one-dimensional integrals. Set-valued mechanisms with an
@@ -132,7 +133,7 @@ def _ratio_entropy(m: SetMechanism, inside: float, outside: float) -> float:
 
 
 def distribution_utility(
-    m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
+    m: Channel, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
 ) -> Estimate:
     """Compute I(Y; P)/I(X; P) of n users (4.2): the share of what the data tell about P.
 
@@ -152,7 +153,7 @@ def distribution_utility(
 
 
 def tally_utility(
-    m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
+    m: Channel, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
 ) -> Estimate:
     """Compute I(Y; T)/H(T) of n users (4.2): the share of the information in the tallies.
 
@@ -170,7 +171,7 @@ def tally_utility(
 
 
 def digit_utility(
-    m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
+    m: Channel, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
 ) -> Estimate:
     """Compute (I(Y; P) − h(P))/(a − 1): about how many digits of P, in base e, are learned (4.4).
 
@@ -189,7 +190,7 @@ def digit_utility(
 
 
 def asymptotic_utility(
-    m: AnyMechanism | ArrayLike, prior: Prior, *, method: str = "auto", seed: int = 0
+    m: Channel | ArrayLike, prior: Prior, *, method: str = "auto", seed: int = 0
 ) -> Estimate:
     """Compute U^as = −½ log 2πe + E log det(Qᵀ D_P Q)/(2a − 2), (6.1); −inf where it is not faithful.
 
@@ -212,7 +213,7 @@ def asymptotic_utility(
 
 
 def participation_factor(
-    m: AnyMechanism | ArrayLike, prior: Prior, *, method: str = "auto", seed: int = 0
+    m: Channel | ArrayLike, prior: Prior, *, method: str = "auto", seed: int = 0
 ) -> Estimate:
     """Compute F_μ = e^{2U^as − 2C_μ}.
 
@@ -229,17 +230,17 @@ def participation_factor(
     return Estimate(value, 2 * value * found.error, found.method)
 
 
-def asymptotic_utility_bound(m: AnyMechanism | ArrayLike) -> Estimate:
+def asymptotic_utility_bound(m: Channel | ArrayLike) -> Estimate:
     """Bound U^as from the LDP level alone (8.1); for two inputs by the sharper log(2 sinh(ε/2))."""
     return Estimate(asymptotics.utility_bound(*_level_and_inputs(m)))
 
 
-def participation_factor_bound(m: AnyMechanism | ArrayLike, prior: Prior | None = None) -> Estimate:
+def participation_factor_bound(m: Channel | ArrayLike, prior: Prior | None = None) -> Estimate:
     """Bound F_μ by (8.2); without a prior, by what holds for every prior."""
     return Estimate(asymptotics.participation_bound(*_level_and_inputs(m), prior))
 
 
-def is_faithful(m: AnyMechanism | ArrayLike) -> bool:
+def is_faithful(m: Channel | ArrayLike) -> bool:
     """Return whether different P give different output distributions: rank a (Definition 6.1)."""
     return rank_and_classes(m).rank == len(mechanism_of(m).inputs)
 
@@ -251,24 +252,23 @@ class RankAndClasses(NamedTuple):
     classes: int
 
 
-def rank_and_classes(m: AnyMechanism | ArrayLike) -> RankAndClasses:
+def rank_and_classes(m: Channel | ArrayLike) -> RankAndClasses:
     """Compute the rank d of the matrix and the number b' of classes of outputs that share inputs.
 
     >>> rank_and_classes([[1, 0, 0], [0, 0.5, 0.5], [0, 0.5, 0.5]])
     RankAndClasses(rank=2, classes=2)
     """
     m = mechanism_of(m)
-    if isinstance(m, SetMechanism):
-        if m.low > 0:
-            tells = m.high != m.low and m.sizes[1:-1].any()
-            return RankAndClasses(m.k if tells else 1, 1)
-        m = m.dense()
-    rank = int(np.linalg.matrix_rank(tallies.merged(m.matrix)))
-    x, y = np.nonzero(m.matrix)
-    nodes = sum(m.shape)
-    graph = coo_array((np.ones(len(x)), (x, y + m.shape[0])), shape=(nodes, nodes))
+    if isinstance(m, SetMechanism) and m.low > 0:
+        tells = m.high != m.low and m.sizes[1:-1].any()
+        return RankAndClasses(m.k if tells else 1, 1)
+    W = m.matrix
+    rank = int(np.linalg.matrix_rank(tallies.merged(W)))
+    x, y = np.nonzero(W)
+    nodes = sum(W.shape)
+    graph = coo_array((np.ones(len(x)), (x, y + len(W))), shape=(nodes, nodes))
     _, label = connected_components(graph, directed=False)
-    return RankAndClasses(rank, len(set(label[: m.shape[0]])))
+    return RankAndClasses(rank, len(set(label[: len(W)])))
 
 
 # ---------------------------------------------------------------- for a known distribution
@@ -279,7 +279,7 @@ def entropy(p: ArrayLike) -> Estimate:
     return Estimate(utilities.entropy(p))
 
 
-def mutual_information(m: AnyMechanism | ArrayLike, p: ArrayLike) -> Estimate:
+def mutual_information(m: Channel | ArrayLike, p: ArrayLike) -> Estimate:
     """Compute I(X; Y) for X ~ p."""
     W, q = _known(m, p)
     r = q @ W
@@ -287,12 +287,12 @@ def mutual_information(m: AnyMechanism | ArrayLike, p: ArrayLike) -> Estimate:
     return Estimate(max(value, 0.0))
 
 
-def min_entropy_leakage(m: AnyMechanism | ArrayLike, p: ArrayLike) -> Estimate:
+def min_entropy_leakage(m: Channel | ArrayLike, p: ArrayLike) -> Estimate:
     """Compute the log of the factor by which a report raises the chance to guess X ~ p."""
     return Estimate(math.log(float(attacker_success(m, p)) / float(_known(m, p)[1].max())))
 
 
-def attacker_success(m: AnyMechanism | ArrayLike, p: ArrayLike) -> Estimate:
+def attacker_success(m: Channel | ArrayLike, p: ArrayLike) -> Estimate:
     """Compute the chance Σ_y max_x p_x W[x, y] that the best guess of X ~ p from one report is right."""
     W, q = _known(m, p)
     return Estimate(float((q[:, None] * W).max(axis=0).sum()))
@@ -301,16 +301,14 @@ def attacker_success(m: AnyMechanism | ArrayLike, p: ArrayLike) -> Estimate:
 # ---------------------------------------------------------------- input
 
 
-def _prepare(
-    m: AnyMechanism | ArrayLike, prior: Prior, n: Any, method: str, draws: Any
-) -> tuple[Array, int]:
+def _prepare(m: Channel | ArrayLike, prior: Prior, n: Any, method: str, draws: Any) -> tuple[Array, int]:
     W = _checked(m, prior).matrix
     validate.choice("method", method, METHODS)
     validate.whole_number("draws", draws, LEAST_DRAWS)
     return W, validate.whole_number("n", n, 1)
 
 
-def _checked(m: AnyMechanism | ArrayLike, prior: Prior) -> AnyMechanism:
+def _checked(m: Channel | ArrayLike, prior: Prior) -> Channel:
     m = mechanism_of(m)
     if not isinstance(prior, Prior):
         raise InvalidInputError(f"prior must be a Prior such as Dirichlet(alpha), not {prior!r}")
@@ -321,12 +319,12 @@ def _checked(m: AnyMechanism | ArrayLike, prior: Prior) -> AnyMechanism:
     return m
 
 
-def _level_and_inputs(m: AnyMechanism | ArrayLike) -> tuple[float, int]:
+def _level_and_inputs(m: Channel | ArrayLike) -> tuple[float, int]:
     m = mechanism_of(m)
     return m.epsilon(), len(m.inputs)
 
 
-def _known(m: AnyMechanism | ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
+def _known(m: Channel | ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
     """Return the matrix and the distribution of its inputs."""
     W, q = matrix_of(m), validate.distribution("p", p)
     if len(q) != len(W):

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from ldpopt.core.quantiles import greatest_share, least_share, normal_quantile
 from ldpopt.core.validate import Array
+from ldpopt.mechanisms.randomizer import Unbiased
 
 LEVEL = 0.95
 """The confidence level at which what is determined is told from what is not."""
@@ -40,14 +41,12 @@ class Estimates(NamedTuple):
         value: the unbiased estimate, also below 0 or above 1.
         low, high: the ends of the interval, cut to [0, 1].
         determined: whether the reports determine it; where not, value and interval say nothing.
-        weights: a, an entry per report; none for an encoding without a matrix.
     """
 
     value: Array
     low: Array
     high: Array
     determined: NDArray[np.bool_]
-    weights: Array
 
 
 def unbiased_weights(W: Array, functionals: Array, law: Array) -> Array:
@@ -108,6 +107,17 @@ def score_intervals(W: Array, counts: Counts, functionals: Array, level: float =
     >>> found.low.round(3).tolist(), found.high.round(3).tolist()
     ([0.0, 0.722], [0.278, 1.0])
     """
+    return solved(unbiased(W, counts, functionals)[0], float(counts.sum()), level)
+
+
+def unbiased(W: Array, counts: Counts, functionals: Array) -> tuple[Unbiased, Array]:
+    """Estimate frequencies without bias; the second answer is a, an entry per report.
+
+    Args:
+        W: the mechanism W[x, y].
+        counts: how often each report was made, an entry per output; not all 0.
+        functionals: c, one per row, of entries 0 and 1.
+    """
     n, used = float(counts.sum()), W.any(axis=0)
     P = _first_estimate(W[:, used], counts[used] / n)
     a = np.zeros((len(functionals), len(counts)))
@@ -115,26 +125,22 @@ def score_intervals(W: Array, counts: Counts, functionals: Array, level: float =
     inside = functionals > 0.5
     g = (a**2) @ W.T
     g1, g0 = _mean_over(g, P, inside), _mean_over(g, P, ~inside)
-    found = solved(a @ (counts / n), g1, g0, n, level)
-    known = found.determined & are_solved(W, functionals, a)
-    return found._replace(determined=known, weights=a)
+    return Unbiased(a @ (counts / n), g1, g0, are_solved(W, functionals, a)), a
 
 
-def solved(mean: Array, g1: Array, g0: Array, n: float, level: float) -> Estimates:
+def solved(of: Unbiased, n: float, level: float) -> Estimates:
     """Solve the quadratic inequality.
 
     Args:
-        mean: the unbiased estimates.
-        g1: the mean of g over the inputs that have the value.
-        g0: the mean of g over the others.
+        of: the unbiased estimates, with g¹ and g⁰.
         n: the number of reports.
         level: the probability with which the interval of one frequency covers it.
     """
+    mean, g1, g0, known = of
     cut = np.clip(mean, 0, 1)
     middle, half = _ends(cut, g1, g0, n, level)
     low, high = np.clip([middle - half, middle + half], 0, 1)
-    determined = 2 * _ends(cut, g1, g0, n, LEVEL)[1] < 1
-    return Estimates(mean, low, high, determined, np.zeros((len(mean), 0)))
+    return Estimates(mean, low, high, known & (2 * _ends(cut, g1, g0, n, LEVEL)[1] < 1))
 
 
 def _ends(mean: Array, g1: Array, g0: Array, n: float, level: float) -> tuple[Array, Array]:
@@ -158,8 +164,9 @@ def intervals_at_once(W: Array, counts: Counts, functionals: Array, level: float
         functionals: c, one per row, of entries 0 and 1.
         level: the probability with which all intervals cover.
     """
-    found = score_intervals(W, counts, functionals)
-    n, alpha, a = float(counts.sum()), 1 - level, found.weights
+    n, alpha = float(counts.sum()), 1 - level
+    estimates, a = unbiased(W, counts, functionals)
+    found = solved(estimates, n, LEVEL)
     variance = largest_means((a - found.value[:, None]) ** 2, box(counts, alpha))
     half = normal_quantile(alpha / 2 / len(a)) * np.sqrt(variance / n)
     centre = np.clip(found.value, 0, 1)

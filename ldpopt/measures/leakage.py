@@ -22,11 +22,11 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.estimate import Estimate
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
+from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
 from ldpopt.measures import selection
 from ldpopt.measures.selection_lp import Branching
 from ldpopt.measures.selection_matching import adjacency, matched_selection
-from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.models.secrets import read_matrix, selection_program
 
 EFFORT = 1_000_000
@@ -81,10 +81,8 @@ def maximal_leakage(matrix: Any) -> Estimate:
     >>> maximal_leakage([[1, 0], [0, 1]]) == math.log(2)
     True
     """
-    if isinstance(matrix, SetMechanism):
-        high = matrix.high * float(matrix.sizes[1:].sum()) + matrix.low * float(matrix.sizes[0])
-        return Estimate(math.log(high))
-    return Estimate(math.log(read_matrix(matrix).max(axis=0).sum()))
+    known = isinstance(matrix, Channel)
+    return Estimate(math.log(matrix.cover() if known else read_matrix(matrix).max(axis=0).sum()))
 
 
 def sandwich(matrix: Any, secrets: Any) -> tuple[float, float]:

@@ -22,16 +22,15 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.core.files import save_figure
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.mechanism import Channel, Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.measures import posterior_sampler
-from ldpopt.measures.channel import AnyMechanism, mechanism_of
+from ldpopt.measures.channel import mechanism_of
 from ldpopt.measures.evidence import log_evidence
 from ldpopt.measures.expansion import expanded
 from ldpopt.measures.marginals import BetaMixture, Empirical, Marginal, draw
 from ldpopt.measures.response_series import ONE, ResponseSeries, Scaled, response_level
 from ldpopt.measures.tallies import Tallies
-from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.models.priors import Dirichlet, Prior
 
 DRAWS = 4000
@@ -309,9 +308,7 @@ def _shared_out(values: Array, group: NDArray[np.intp], alpha: Array, rng: np.ra
     return values[..., group] * weights / totals[..., group]
 
 
-def posterior(
-    m: AnyMechanism | ArrayLike, prior: Prior, counts: ArrayLike, *, seed: int = 0
-) -> Posterior:
+def posterior(m: Channel | ArrayLike, prior: Prior, counts: ArrayLike, *, seed: int = 0) -> Posterior:
     """Compute the posterior of P when output y was reported ``counts[y]`` times.
 
     Args:
@@ -329,7 +326,7 @@ def posterior(
     array([0.7876, 0.2124])
     """
     m = mechanism_of(m)
-    dense = m.dense() if isinstance(m, SetMechanism) else m
+    dense = m.dense()
     if not isinstance(prior, Dirichlet):
         raise InvalidInputError(f"the posterior needs a Dirichlet prior, not a {type(prior).__name__}")
     columns, s = dense.matrix, _counts(counts, dense)

@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
-from ldpopt.measures.channel import AnyMechanism, mechanism_of
+from ldpopt.measures.channel import mechanism_of
 from ldpopt.measures.posterior import Posterior, of_columns, posterior
 from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.models.priors import Dirichlet, Prior
 
 
 def posterior_of_reports(
-    m: AnyMechanism | ArrayLike, prior: Prior, reports: ArrayLike, *, seed: int = 0
+    m: Channel | ArrayLike, prior: Prior, reports: ArrayLike, *, seed: int = 0
 ) -> Posterior:
     """Compute the posterior of P given reports as ``m.sample`` draws them, for any number of values.
 
@@ -39,7 +39,7 @@ def posterior_of_reports(
     array([0.6836, 0.1823, 0.134 ])
     """
     m = mechanism_of(m)
-    if isinstance(m, Mechanism):
+    if not isinstance(m, SetMechanism):
         return posterior(m, prior, _tallied(m, reports), seed=seed)
     if not isinstance(prior, Dirichlet):
         raise InvalidInputError(f"the posterior needs a Dirichlet prior, not a {type(prior).__name__}")
@@ -61,7 +61,7 @@ def posterior_of_reports(
     return found
 
 
-def _tallied(m: Mechanism, reports: ArrayLike) -> ArrayLike:
+def _tallied(m: Channel, reports: ArrayLike) -> ArrayLike:
     y = np.asarray(reports)
     if y.ndim != 1 or (y.size and not np.issubdtype(y.dtype, np.integer)):
         raise InvalidInputError(f"reports must be output indices, not {y.dtype} of shape {y.shape}")

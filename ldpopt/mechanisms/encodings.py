@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +17,7 @@ from scipy.special import comb
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.mechanism import Channel, Label, Mechanism
+from ldpopt.core.mechanism import Channel, Label, Mechanism, indices
 from ldpopt.core.quantiles import binomial
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.subsets import subsets
@@ -59,7 +58,7 @@ class Support(ABC):
         return share * (1 - share) / (validate.whole_number("n", n, 1) * (self.own - self.other) ** 2)
 
 
-class SetMechanism(Support):
+class SetMechanism(Support, Channel):
     """A mechanism that treats all sets of one size alike.
 
     ``sizes[m]`` is the probability of size m under the reference measure, uniform within each size;
@@ -115,18 +114,9 @@ class SetMechanism(Support):
         """The sets that :meth:`dense` lists."""
         return self.dense().outputs
 
-    def then(self, other: Channel) -> Mechanism:
-        """Post-process the reported set: :meth:`Mechanism.then` of :meth:`dense`."""
-        return self.dense().then(other)
-
-    def product(self, other: Channel) -> Mechanism:
-        """Release both answers about the same x: :meth:`Mechanism.product` of :meth:`dense`."""
-        return self.dense().product(other)
-
-    @staticmethod
-    def mixture(mechanisms: Sequence[Channel], weights: ArrayLike) -> Mechanism:
-        """Draw j from the weights and release (j, mechanism_j(x)): :meth:`Mechanism.mixture`."""
-        return Mechanism.mixture(mechanisms, weights)
+    def cover(self) -> float:
+        """Add up the largest likelihoods of the sets: ``high``, but for the empty set."""
+        return self.high * float(self.sizes[1:].sum()) + self.low * float(self.sizes[0])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.k} values, epsilon {self.epsilon():.6g}>"
@@ -178,7 +168,7 @@ class UnaryEncoding(SetMechanism):
 
     def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
         """Draw a row of k booleans per user."""
-        own = _indices(x, self.k)
+        own = np.atleast_1d(indices(x, self.k))
         chance = np.full((len(own), self.k), self.lam)
         chance[np.arange(len(own)), own] = self.kappa
         return rng.random(chance.shape) < chance
@@ -211,7 +201,7 @@ class LocalHashing(SetMechanism):
 
     def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
         """Draw an array of (seed, bucket) rows."""
-        own = _indices(x, self.k)
+        own = np.atleast_1d(indices(x, self.k))
         seed = rng.integers(2**63, size=len(own), dtype=np.uint64)
         bucket = self._hash(seed, own.astype(np.uint64))
         keep = rng.random(len(own)) < self.own
@@ -268,7 +258,7 @@ class SubsetSelection(SetMechanism):
 
     def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
         """Draw a row of m sorted values per user."""
-        own = _indices(x, self.k)
+        own = np.atleast_1d(indices(x, self.k))
         key = rng.random((len(own), self.k))
         inside = rng.random(len(own)) < self.own
         key[np.arange(len(own)), own] = np.where(inside, -1.0, 2.0)
@@ -317,14 +307,3 @@ def _distribution(p: ArrayLike, k: int) -> Array:
     if len(result) != k:
         raise InvalidInputError(f"p must have {k} entries, one per input, not {len(result)}")
     return result
-
-
-def _indices(x: ArrayLike, k: int) -> NDArray[np.int64]:
-    values = np.atleast_1d(np.asarray(x))
-    if values.size and not np.issubdtype(values.dtype, np.integer):
-        raise InvalidInputError(f"sample: inputs must be indices, not {values.dtype}")
-    values = values.astype(np.int64)
-    if values.size and not (0 <= values.min() and values.max() < k):
-        bad = values[(values < 0) | (values >= k)].flat[0]
-        raise InvalidInputError(f"sample: an input index must be from 0 to {k - 1}, not {bad}")
-    return values

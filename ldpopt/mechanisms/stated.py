@@ -1,74 +1,103 @@
 """Encodings that are stated by their parameters: sampled with exact probabilities, never as a matrix.
 
-:mod:`ldpopt.checker.kernel.proofs.encodings` defines them and proves their level: unary encoding,
-subset selection, and local hashing, which with two buckets is Hadamard response. A report supports a set
-of inputs.
+:mod:`ldpopt.checker.kernel.proofs.encodings` defines them and proves their level. A report supports a
+set of inputs. The encodings are a file each, and a line of :data:`ldpopt.mechanisms.ENCODINGS`.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
-from itertools import count
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import ENCODING, UnreadableError, read_encoding
+from ldpopt.core.exact import ENCODING, RECOVERABLE, UnreadableError, exp_below, read_encoding
+from ldpopt.core.forms.encoding_choice import EncodingChoice
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
+from ldpopt.mechanisms import ENCODINGS
+from ldpopt.mechanisms.randomizer import (
+    BITS,
+    MOST_VECTORS,
+    Indices,
+    Moments,
+    Randomizer,
+    RandomWords,
+    Reports,
+    Told,
+    Unbiased,
+    Values,
+    Words,
+)
 
-BITS = 52
-"""The probabilities are multiples of 2^−52."""
 MOST_WORDS = 1 << 22
 """Random words that are drawn at once: 32 MB."""
-
-Words = NDArray[np.uint64]
-RandomWords = Callable[[int], Words]
-Reports = NDArray[Any]
-"""One report per row: the number of seed and bucket, or the bits of a set, eight to a byte."""
+MOST_NUMBERS = 1 << 18
+"""How many numbers all test vectors of an encoding draw, but for the least that it has."""
 
 
-class StatedEncoding(ABC):
+class StatedEncoding(Randomizer):
     """An encoding on the inputs 0, 1, …, with its exact sampler and unbiased frequency estimates.
 
     Args:
         plain: what a file states, as :data:`ldpopt.checker.kernel.proofs.encodings.ENCODING` reads
             it.
 
+    Attributes:
+        summary: what it does, in a line for the list of methods.
+
     >>> made = encoding({"kind": "unary", "inputs": 3, "own": 0.5, "other": 0.25})
     >>> round(made.level, 4), made.other
     (1.0986, 0.25)
     """
 
-    kind: ClassVar[str]
-    sets: ClassVar[bool] = True
-    """Whether a report is a set, told by its bits; otherwise it is a number below :attr:`outputs`."""
+    form: ClassVar[str] = "encoding"
+    stored: ClassVar[str] = "string"
+    summary: ClassVar[str]
 
     def __init__(self, plain: dict[str, Any]) -> None:
-        exact = read_encoding(plain)
-        self.plain, self.inputs, self.exact = plain, exact.inputs, exact
-        self.own, self.other = float(exact.own), float(exact.other)
+        try:
+            self.plain = ENCODING.read(plain, "encoding")
+            self.exact = read_encoding(self.plain)
+        except UnreadableError as error:
+            raise InvalidInputError(str(error)) from None
+        self.inputs = self.exact.inputs
+        self.own, self.other = float(self.exact.own), float(self.exact.other)
         for name in ("own", "other"):
             if name in plain and (plain[name] * 2.0**BITS) % 1:
                 raise InvalidInputError(
                     f"the encoding's probability {name} must be a multiple of 2^-52, not {plain[name]!r}"
                 )
 
+    @classmethod
+    @abstractmethod
+    def best(cls, asked: EncodingChoice) -> dict[str, Any]:
+        """Find the parameters beside ``kind`` and ``inputs`` with the least error at a level.
+
+        Every probability is the best multiple of 2^−52 that the level allows, in exact arithmetic.
+        """
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters."""
+        return self.plain
+
+    # ------------------------------------------------------------ privacy
+
     @cached_property
     def level(self) -> float:
-        """The LDP level in nats: the largest log ratio of two inputs for one report."""
+        """The log of the exact ratio."""
         return math.log(self.exact.ratio)
 
-    @property
-    def outputs(self) -> int:
-        """How many different reports there are, where they are numbers."""
-        raise NotImplementedError
+    def hides(self, epsilon: float, width: int = 1) -> bool:
+        """Compare the exact ratio of any two inputs with e^ε."""
+        return self.exact.ratio <= exp_below(epsilon)
 
     @property
     @abstractmethod
@@ -87,27 +116,49 @@ class StatedEncoding(ABC):
         alone, both = p * (1 - beside), p * beside
         other, none = (1 - p) * instead, (1 - p) * (1 - instead)
         rows = [[none, alone, other, both], [none, other, alone, both]]
-        return Mechanism(rows, outputs=("neither", "the first", "the second", "both"))
+        inputs = ("the first of two inputs", "the second of two inputs")
+        return Mechanism(rows, inputs, ("neither", "the first", "the second", "both"))
 
-    def supported_of(
-        self, reports: Reports, first: NDArray[np.int64], second: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Give each report the number of what it says of two inputs, as the outputs of :attr:`pair`.
+    def compared(self, uncertainty: Uncertainty) -> tuple[Mechanism, Uncertainty | None]:
+        """Return :attr:`pair`: all inputs are treated alike, and hidden whatever the distribution."""
+        return self.pair, None
+
+    def told(self, y: int, secrets: str) -> Told:
+        """Name the reports that support one of two inputs alone: any two will do."""
+        said = "supports one of two inputs and not the other"
+        return Told(f"any that {said}", "", f"by a report that {said}")
+
+    @abstractmethod
+    def likeliest(self) -> tuple[Fraction, str]:
+        """Compute the exact probability of the likeliest report of an input, and say what it supports.
+
+        The probability is the same for all inputs.
+        """
+
+    def fixed(self, least: Fraction, p: Array | None = None) -> dict[int, str]:
+        """List all inputs, or none."""
+        largest, supported = self.likeliest()
+        return dict.fromkeys(range(self.inputs if largest >= least else 0), f"that supports {supported}")
+
+    def recoverable(self, width: int, method: str, epsilon: float) -> str:
+        """Say that they cannot: the parameters are the same for all inputs.
 
         Args:
-            reports: the reports.
-            first: for each report one of the inputs.
-            second: for each report the other one.
+            width: the number of public values.
+            method: the name of the method that made it.
+            epsilon: the level of one report, in nats.
         """
-        return self.supported(reports, first) + 2 * self.supported(reports, second)
+        return RECOVERABLE[0]
+
+    # ------------------------------------------------------------ reports
 
     @property
-    @abstractmethod
-    def words(self) -> int:
-        """How many random words one report takes."""
+    def outputs(self) -> int:
+        """How many different reports there are, where they are numbers."""
+        raise NotImplementedError
 
     @abstractmethod
-    def _drawn(self, x: NDArray[np.int64], block: Words, more: RandomWords) -> Reports:
+    def _drawn(self, x: Indices, block: Words, more: RandomWords) -> Reports:
         """Draw a report for each input from a row of random numbers below 2^52.
 
         Args:
@@ -116,24 +167,8 @@ class StatedEncoding(ABC):
             more: draws the numbers that replace those refused.
         """
 
-    def supports(self, reports: Reports) -> NDArray[np.bool_]:
-        """Mark which of the inputs each report supports, a row per report; by default its bits."""
-        return np.unpackbits(reports, axis=1, count=self.inputs).astype(bool)
-
-    def supported(self, reports: Reports, x: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each report 1 if it supports the input that is given for it, and otherwise 0."""
-        bytes_ = reports[np.arange(len(reports)), x // 8].astype(np.int64)
-        return (bytes_ >> (7 - x % 8)) & 1
-
-    @abstractmethod
-    def squares(self, sizes: Array) -> tuple[Array, Array]:
-        """Compute E[a²] given an input of a set, and given one outside, for sets of these sizes.
-
-        a = Σ_x (1[x supported] − q)/(p − q) over the set is the unbiased estimate of one report.
-        """
-
-    def sample(self, x: NDArray[np.int64], words: RandomWords) -> Reports:
-        """Draw one report for every input, with exactly the stated probabilities.
+    def sample(self, x: Indices, words: RandomWords) -> Reports:
+        """Draw one report for every input.
 
         All is decided by the first 52 bits of each word, so that a program whose whole numbers end at
         2^53 draws the same report from them.
@@ -153,26 +188,126 @@ class StatedEncoding(ABC):
             parts.append(self._drawn(own, block, numbers))
         return np.concatenate(parts)
 
-    def counted(self, reports: Reports) -> NDArray[np.int64]:
+    def supports(self, reports: Reports) -> NDArray[np.bool_]:
+        """Mark which of the inputs each report supports, a row per report; by default its bits."""
+        return np.unpackbits(reports, axis=1, count=self.inputs).astype(bool)
+
+    def supported(self, reports: Reports, x: Indices) -> Indices:
+        """Return for each report 1 if it supports the input that is given for it, and otherwise 0."""
+        bytes_ = reports[np.arange(len(reports)), x // 8].astype(np.int64)
+        return (bytes_ >> (7 - x % 8)) & 1
+
+    def asked(self, number: Indices, rng: np.random.Generator) -> Indices:
+        """Draw any inputs: each is the first or the second of two."""
+        return rng.integers(0, self.inputs, len(number))
+
+    def numbered(self, x: Indices, rng: np.random.Generator) -> Indices:
+        """Draw whether each input is called the first or the second of two."""
+        return rng.integers(0, 2, len(x))
+
+    def said(self, number: Indices, x: Indices, reports: Reports, rng: np.random.Generator) -> Indices:
+        """Say which each report supports of its own input and of another one that is drawn here.
+
+        Args:
+            number: 0 where the own input is the first of the two, 1 where it is the second.
+            x: the own inputs.
+            reports: their reports.
+            rng: draws the other inputs.
+        """
+        other = (x + rng.integers(1, self.inputs, len(x))) % self.inputs
+        first, second = np.where(number == 0, (x, other), (other, x))
+        return self.supported(reports, first) + 2 * self.supported(reports, second)
+
+    # ------------------------------------------------------------ frequencies
+
+    @property
+    def tally(self) -> int:
+        """One entry for each input, and one for all reports."""
+        return self.inputs + 1
+
+    def tallied(self, reports: Reports) -> Indices:
+        """Count how many of the reports support each input, and last how many there are."""
+        return np.append(self.counted(reports), len(reports))
+
+    def reported(self, tally: Indices) -> int:
+        """Return the last entry."""
+        return int(tally[-1])
+
+    def counted(self, reports: Reports) -> Indices:
         """Count how many of the reports support each input."""
         found = np.zeros(self.inputs, dtype=np.int64)
-        for part in self._chunks(reports):
-            found += self.supports(part).sum(axis=0)
+        step = max(1, (1 << 25) // self.inputs)  # marks (report, input) that are computed at once
+        for start in range(0, len(reports), step):
+            found += self.supports(reports[start : start + step]).sum(axis=0)
         return found
 
-    def _chunks(self, reports: Reports) -> Iterator[Reports]:
-        # marks (report, input) that are computed at once
-        step = max(1, (1 << 25) // self.inputs)
-        return (reports[start : start + step] for start in range(0, len(reports), step))
+    @abstractmethod
+    def squares(self, sizes: Array) -> tuple[Array, Array]:
+        """Compute E[a²] given an input of a set, and given one outside, for sets of these sizes.
 
-    def estimates(self, supported: NDArray[np.int64], n: int) -> Array:
+        a = Σ_x (1[x supported] − q)/(p − q) over the set is the unbiased estimate of one report.
+        """
+
+    def estimates(self, supported: Indices, n: int) -> Array:
         """Estimate the frequency of each input without bias: (share supporting x − q)/(p − q)."""
         return (supported / n - self.other) / (self.own - self.other)
 
-    def variances(self, shares: Array, sizes: Array) -> Array:
-        """Compute n times the variance of the estimated share of a set, from its share and size."""
+    def variances(self, likely: Array, columns: Sequence[Values]) -> list[Array]:
+        """Compute those of sets of inputs, whose estimates are sums."""
+        sums = (np.bincount(codes, likely, minlength=size).astype(float) for codes, size in columns)
+        return [self._variances(share, _sizes(of)) for share, of in zip(sums, columns, strict=True)]
+
+    def _variances(self, shares: Array, sizes: Array) -> Array:
         inside, outside = self.squares(sizes)
         return np.maximum(shares * inside + (1 - shares) * outside - shares**2, 0.0)
+
+    def moments(self, tally: Indices, columns: Sequence[Values]) -> list[Moments]:
+        """Add up the estimates of the inputs that have a value."""
+        n = self.reported(tally)
+        cells, found = self.estimates(tally[:-1], n), []
+        for of in columns:
+            mean, sizes = np.bincount(of.codes, cells, minlength=of.size).astype(float), _sizes(of)
+            spread = self._variances(np.clip(mean, 0, 1), sizes) / n
+            covariance = partial(self._covariance, mean, sizes, n)
+            known = np.ones(of.size, dtype=bool)
+            estimates = Unbiased(mean, *self.squares(sizes), known)
+            found.append(Moments(estimates, spread, covariance))
+        return found
+
+    def _covariance(self, mean: Array, sizes: Array, n: int) -> Array:
+        """Compute the covariance of the estimates of disjoint sets, at these estimates.
+
+        E[a_A a_B] is half of E[a_{A ∪ B}²] − E[a_A²] − E[a_B²], given that the own input lies in A, in B
+        or in neither.
+        """
+        share, k = np.clip(mean, 0, 1), len(sizes)
+        inside, outside = self.squares(sizes)
+        within, beyond = (part.reshape(k, k) for part in self.squares((sizes[:, None] + sizes).ravel()))
+        first = (within - inside[:, None] - outside) / 2
+        neither = (beyond - outside[:, None] - outside) / 2
+        rest = np.clip(1 - share[:, None] - share, 0, 1)
+        found = share[:, None] * first + share * first.T + rest * neither - np.outer(share, share)
+        np.fill_diagonal(found, self._variances(share, sizes))
+        result: Array = found / n
+        return result
+
+    # ------------------------------------------------------------ export
+
+    @abstractmethod
+    def comparisons(self, x: int) -> Iterator[tuple[int, int]]:
+        """Yield which number of the report of x is compared with what."""
+
+    def edges(self) -> list[tuple[int, int, int]]:
+        """List the comparisons of some inputs."""
+        each = 2 * len(list(self.comparisons(0)))
+        most = min(MOST_VECTORS, MOST_NUMBERS // self.words) // each
+        inputs = np.linspace(0, self.inputs - 1, max(2, min(most, self.inputs)))
+        return [
+            (x, place, bits)
+            for x in inputs.astype(int).tolist()
+            for place, end in self.comparisons(x)
+            for bits in (end - 1, end)
+        ]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StatedEncoding) and self.plain == other.plain
@@ -199,164 +334,10 @@ class UncorrelatedEncoding(StatedEncoding):
         return 1 + ((sizes - 1) * noise + own) / gain, sizes * noise / gain
 
 
-class StatedUnary(UncorrelatedEncoding):
-    """Report each input by itself: the own one with probability p, each other one with q."""
-
-    kind: ClassVar[str] = "unary"
-
-    @property
-    def words(self) -> int:
-        """One word for each input."""
-        return self.inputs
-
-    def _drawn(self, x: NDArray[np.int64], block: Words, more: RandomWords) -> Reports:
-        below = steps(self.plain["own"]), steps(self.plain["other"])
-        marked = block < below[1]
-        rows = np.arange(len(x))
-        marked[rows, x] = block[rows, x] < below[0]
-        return np.packbits(marked, axis=1)
-
-
-class StatedSubset(StatedEncoding):
-    """Report a set of m inputs: with probability p a random one that has the own input."""
-
-    kind: ClassVar[str] = "subset"
-
-    @property
-    def company(self) -> tuple[float, float]:
-        """Of the k − 1 other inputs, m − 1 are supported, or m."""
-        m, others = self.plain["size"], self.inputs - 1
-        return (m - 1) / others, m / others
-
-    @property
-    def words(self) -> int:
-        """One word to choose between the two, and a key for each input."""
-        return self.inputs + 1
-
-    def _drawn(self, x: NDArray[np.int64], block: Words, more: RandomWords) -> Reports:
-        inside = block[:, 0] < steps(self.plain["own"])
-        marked = np.zeros((len(x), self.inputs), dtype=bool)
-        for part, size in ((inside, self.plain["size"] - 1), (~inside, self.plain["size"])):
-            rows = np.flatnonzero(part)
-            marked[rows] = self._others(x[rows], block[rows, 1:], size, more)
-        marked[np.arange(len(x)), x] = inside
-        return np.packbits(marked, axis=1)
-
-    def _others(
-        self, x: NDArray[np.int64], keys: Words, size: int, more: RandomWords
-    ) -> NDArray[np.bool_]:
-        """Mark the inputs other than x with the ``size`` least keys.
-
-        Independent keys give every set the same chance as long as the largest key inside differs from
-        the least outside; rows where it does not draw their keys again.
-        """
-        marked = np.zeros(keys.shape, dtype=bool)
-        left = np.arange(len(x)) if size else np.zeros(0, dtype=np.int64)
-        while left.size:
-            own = keys[left].copy()
-            own[np.arange(len(left)), x[left]] = np.uint64(2**BITS)  # beyond all others
-            ends = np.partition(own, (size - 1, size), axis=1)[:, size - 1 : size + 1]
-            marked[left] = own <= ends[:, :1]
-            left = left[ends[:, 0] == ends[:, 1]]
-            if left.size:
-                keys = keys.copy()
-                keys[left] = more(left.size * self.inputs).reshape(-1, self.inputs)
-        return marked
-
-    def squares(self, sizes: Array) -> tuple[Array, Array]:
-        """See :meth:`StatedEncoding.squares`; how many inputs are supported is hypergeometric."""
-        m, p, q = self.plain["size"], self.own, self.other
-        found = []
-        for own in (1, 0):
-            first = second = np.zeros(len(sizes))
-            for chance, drawn, shown in ((p, m - 1, own), (1 - p, m, 0)):
-                mean, spread = _hypergeometric(self.inputs - 1, sizes - own, drawn)
-                first = first + chance * (mean + shown)
-                second = second + chance * (spread + (mean + shown) ** 2)
-            found.append((second - 2 * sizes * q * first + (sizes * q) ** 2) / (p - q) ** 2)
-        return found[0], found[1]
-
-
-class StatedHashing(UncorrelatedEncoding):
-    """Report a random hash function and a bucket: that of the own input with probability p.
-
-    Any three inputs are hashed independently, but for a common shift: the points (x, x²) of their
-    digits lie on no common line. So the inputs of a bucket are uncorrelated, given the own one.
-    """
-
-    kind: ClassVar[str] = "hashing"
-    sets: ClassVar[bool] = False
-
-    @property
-    def buckets(self) -> int:
-        """g, a prime."""
-        g: int = self.plain["buckets"]
-        return g
-
-    @property
-    def digits(self) -> int:
-        """How many digits an input has in base g."""
-        return next(d for d in count(1) if self.buckets**d >= self.inputs)
-
-    @cached_property
-    def points(self) -> NDArray[np.int64]:
-        """The digits of every input in base g, and for g > 2 their squares, a row per input."""
-        g = self.buckets
-        digits = np.arange(self.inputs)[:, None] // g ** np.arange(self.digits) % g
-        return digits if g == 2 else np.hstack([digits, digits**2 % g])
-
-    @property
-    def outputs(self) -> int:
-        """How many different reports there are."""
-        return int(self.buckets ** (self.points.shape[1] + 1))
-
-    @property
-    def words(self) -> int:
-        """A word for each digit of the seed, one to tell the bucket or not, one for another bucket."""
-        return self.points.shape[1] + 2
-
-    def _drawn(self, x: NDArray[np.int64], block: Words, more: RandomWords) -> Reports:
-        g, size = self.buckets, self.points.shape[1]
-        seeds = _uniform(block[:, :size], g, more)
-        bucket = (seeds * self.points[x]).sum(axis=1) % g
-        told = block[:, size] < steps(self.plain["own"])
-        step = 1 + _uniform(block[:, size + 1], g - 1, more)
-        bucket = np.where(told, bucket, (bucket + step) % g)
-        return (seeds * g ** np.arange(size)).sum(axis=1) * g + bucket
-
-    def _parts(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the digits of the seeds, and the buckets."""
-        g, size = self.buckets, self.points.shape[1]
-        return reports[:, None] // g ** np.arange(1, size + 1) % g, reports % g
-
-    def supports(self, reports: Reports) -> NDArray[np.bool_]:
-        """Mark the inputs whose bucket was reported; the products are whole numbers below 2^53."""
-        seeds, bucket = self._parts(reports)
-        hashed = seeds.astype(float) @ self.points.T.astype(float)
-        return np.asarray(np.remainder(hashed, self.buckets) == bucket[:, None])
-
-    def supported(self, reports: Reports, x: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return 1 where the bucket of the input was reported."""
-        seeds, bucket = self._parts(reports)
-        return ((seeds * self.points[x]).sum(axis=1) % self.buckets == bucket).astype(np.int64)
-
-    def counted(self, reports: Reports) -> NDArray[np.int64]:
-        """Count how many of the reports support each input; two buckets by the Hadamard transform."""
-        if self.buckets > 2:
-            return super().counted(reports)
-        signs = np.zeros(self.outputs // 2)
-        np.add.at(signs, reports // 2, 1.0 - 2.0 * (reports % 2))
-        return ((len(reports) + _transformed(signs)[: self.inputs]) / 2).astype(np.int64)
-
-
 def encoding(plain: dict[str, Any]) -> StatedEncoding:
     """Build the encoding that a file states."""
-    try:
-        read = ENCODING.read(plain, "encoding")
-        kinds = (StatedUnary, StatedSubset, StatedHashing)
-        return next(cls(read) for cls in kinds if cls.kind == read["kind"])
-    except UnreadableError as error:
-        raise InvalidInputError(str(error)) from None
+    kind = plain.get("kind") if isinstance(plain, dict) else None
+    return ENCODINGS[str(kind)](plain)
 
 
 def steps(share: float) -> int:
@@ -364,8 +345,31 @@ def steps(share: float) -> int:
     return int(Fraction(share) * 2**BITS)
 
 
-def _uniform(block: Words, most: int, more: RandomWords) -> NDArray[np.int64]:
-    """Make random numbers uniform below ``most``; the few that would favour some are replaced."""
+def rounded_down(share: Fraction) -> float:
+    """Round a probability down to a multiple of 2^−52; 1 itself is none of an encoding."""
+    return min(math.floor(share * 2**BITS), 2**BITS - 1) / 2**BITS
+
+
+def squared_error(k: int, own: Any, other: Any) -> Any:
+    """Compute k s (1 − s)/(p − q)², s = q + (p − q)/k, in floats: the error that is to be least.
+
+    Args:
+        k: the number of inputs.
+        own: p.
+        other: q.
+    """
+    s = other + (own - other) / k
+    return k * s * (1 - s) / (own - other) ** 2
+
+
+def uniform(block: Words, most: int, more: RandomWords) -> Indices:
+    """Make random numbers uniform below ``most``; the few that would favour some are replaced.
+
+    Args:
+        block: numbers below 2^52.
+        most: the largest result and 1.
+        more: draws the numbers that replace those refused.
+    """
     end = np.uint64(2**BITS - 2**BITS % most)
     while (bad := block >= end).any():
         block = block.copy()
@@ -373,18 +377,6 @@ def _uniform(block: Words, most: int, more: RandomWords) -> NDArray[np.int64]:
     return (block % np.uint64(most)).astype(np.int64)
 
 
-def _hypergeometric(total: int, good: Array, drawn: int) -> tuple[Array, Array]:
-    """Return mean and variance of the good ones among those drawn without replacement."""
-    mean = drawn * good / total
-    spread = mean * (total - good) * (total - drawn) / (total * max(total - 1, 1))
-    return mean, spread
-
-
-def _transformed(values: Array) -> Array:
-    """Compute Σ_a f(a) (−1)^(a·x) for all x: the fast Walsh–Hadamard transform."""
-    found, width = values.copy(), 1
-    while width < len(found):
-        pairs = found.reshape(-1, 2, width)
-        found = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
-        width *= 2
-    return found
+def _sizes(of: Values) -> Array:
+    """Count the inputs of every value."""
+    return np.bincount(of.codes, minlength=of.size).astype(float)

@@ -10,11 +10,13 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from ldpopt.core.certify import value_above
-from ldpopt.core.exact import ENCODING_NAMES, encoding_error
+from ldpopt.core.exact import encoding_error
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.encoding_choice import EncodingChoice
 from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
+from ldpopt.mechanisms import ENCODINGS
+from ldpopt.mechanisms.randomizer import Values
 from ldpopt.mechanisms.stated import encoding
 
 
@@ -60,7 +62,7 @@ class FrequencyEncoding(Problem):
     def value(self, answer: Any) -> float:
         """Compute the error for the uniform distribution, the worst one."""
         k = self.inputs
-        return float(encoding(answer).variances(np.full(k, 1 / k), np.ones(k)).sum())
+        return float(encoding(answer).variances(np.full(k, 1 / k), [Values(np.arange(k), k)])[0].sum())
 
     def claim(self, answer: Any) -> float:
         """Compute the error exactly, rounded up."""
@@ -70,7 +72,7 @@ class FrequencyEncoding(Problem):
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw a level, and ask for each encoding of ``size`` inputs."""
         epsilon = round(float(rng.uniform(0.5, 4)), 3)
-        for name in ENCODING_NAMES:
+        for name in ENCODINGS:
             yield f"{name} {size}, ε {epsilon}", cls(epsilon, name, size)
 
     @classmethod

@@ -31,7 +31,7 @@ from ldpopt.core.problem import Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms import randomized_response
+from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.models.cones import staircase_cone
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.quantiles import normal_quantile
 from ldpopt.core.validate import Array
-from ldpopt.measures.intervals import LEVEL, are_solved, margins, unbiased_weights
-from ldpopt.mechanisms.stated import StatedEncoding
+from ldpopt.measures.intervals import LEVEL, margins
+from ldpopt.mechanisms.randomizer import Randomizer, Values
 from ldpopt.tables.domain import Attribute, Domain
 
 MOST_ROWS = 10**10
@@ -50,9 +50,9 @@ class Group(NamedTuple):
     codes: NDArray[np.int64]
 
     @property
-    def weights(self) -> Array:
-        """c of every frequency c·P: a row per value, 1 for the inputs that have it."""
-        return (self.codes == np.arange(len(self.labels))[:, None]).astype(float)
+    def values(self) -> Values:
+        """The numbers of the values, and how many there are."""
+        return Values(self.codes, len(self.labels))
 
 
 def column_groups(domain: Domain, names: Sequence[str] = ()) -> list[Group]:
@@ -101,7 +101,7 @@ def estimated_groups(domain: Domain) -> Iterator[Group]:
 
 def query_rows(domain: Domain, names: Sequence[str] = ()) -> list[list[float]]:
     """List the weights of the same frequencies as plain rows, one per value."""
-    return [row for group in column_groups(domain, names) for row in group.weights.tolist()]
+    return [row for group in column_groups(domain, names) for row in group.values.weights.tolist()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,53 +144,6 @@ class Accuracy:
         return math.ceil(needed) if needed <= MOST_ROWS else math.inf
 
 
-def encoded_accuracies(
-    of: StatedEncoding, counts: NDArray[np.int64], domain: Domain, names: Sequence[str] = ()
-) -> tuple[Accuracy, ...]:
-    """Compute the same for an encoding: a value's estimate is the sum of those of its cells.
-
-    Args:
-        of: the encoding on the inputs (s, u).
-        counts: the observed counts [s][u]; half a row is added to each.
-        domain: the columns of the table.
-        names: the names of some of them; all if none are given.
-    """
-    likely = (counts.ravel() + 0.5) / (counts + 0.5).sum()
-    found = []
-    for group in column_groups(domain, names):
-        size = len(group.labels)
-        cells = np.bincount(group.codes, minlength=size).astype(float)
-        shares = np.bincount(group.codes, likely, minlength=size).astype(float)
-        found.append(Accuracy(group.name, of.variances(shares, cells)))
-    return tuple(found)
-
-
-def encoded_covariance(of: StatedEncoding, mean: Array, sizes: NDArray[np.int64], n: int) -> Array:
-    """Compute the covariance of the estimates of disjoint sets, at these estimates.
-
-    An encoding treats all inputs alike: the second moments of the estimate of a set of inputs depend on
-    their number alone. E[a_A a_B] is half of E[a_{A ∪ B}²] − E[a_A²] − E[a_B²],
-    given that the own input lies in A, in B or in neither.
-
-    Args:
-        of: the encoding.
-        mean: the unbiased estimates of the sets, which hold every input once.
-        sizes: how many inputs each set has.
-        n: the number of reports.
-    """
-    share, k = np.clip(mean, 0, 1), len(sizes)
-    inside, outside = of.squares(sizes.astype(float))
-    both = (sizes[:, None] + sizes).astype(float).ravel()
-    within, beyond = (part.reshape(k, k) for part in of.squares(both))
-    first = (within - inside[:, None] - outside) / 2
-    neither = (beyond - outside[:, None] - outside) / 2
-    rest = np.clip(1 - share[:, None] - share, 0, 1)
-    found = share[:, None] * first + share * first.T + rest * neither - np.outer(share, share)
-    np.fill_diagonal(found, of.variances(share, sizes.astype(float)))
-    result: Array = found / n
-    return result
-
-
 def data_accuracies(
     counts: NDArray[np.int64], domain: Domain, names: Sequence[str] = ()
 ) -> tuple[Accuracy, ...]:
@@ -202,38 +155,27 @@ def data_accuracies(
         names: the names of some of them; all if none are given.
     """
     shares = counts.ravel() / counts.sum()
-    found = ((group.name, group.weights @ shares) for group in column_groups(domain, names))
+    found = ((group.name, group.values.weights @ shares) for group in column_groups(domain, names))
     return tuple(Accuracy(name, p * (1 - p)) for name, p in found)
 
 
 def accuracies(
-    W: Array, counts: NDArray[np.int64], domain: Domain, names: Sequence[str] = ()
+    randomizer: Randomizer, counts: NDArray[np.int64], domain: Domain, names: Sequence[str] = ()
 ) -> tuple[Accuracy, ...]:
     """Compute how well reports of a mechanism give the frequencies of the named columns.
 
     Args:
-        W: the mechanism W[x, y].
-        counts: the observed counts [s][u]; half a row is added to each, so that none is impossible.
+        randomizer: the mechanism on the inputs (s, u).
+        counts: the observed counts [s][u].
         domain: the columns of the table.
         names: the names of some of them; all if none are given.
     """
     groups = column_groups(domain, names)
-    variances = report_variances(W, counts, np.vstack([group.weights for group in groups]))
-    parts = np.split(variances, np.cumsum([len(group.labels) for group in groups])[:-1])
-    return tuple(Accuracy(group.name, part) for group, part in zip(groups, parts, strict=True))
+    found = randomizer.variances(likely(counts), [group.values for group in groups])
+    return tuple(Accuracy(group.name, part) for group, part in zip(groups, found, strict=True))
 
 
-def report_variances(W: Array, counts: NDArray[np.int64], functionals: Array) -> Array:
-    """Compute n times the variance of the estimate of each functional; infinite where there is none.
-
-    Args:
-        W: the mechanism W[x, y].
-        counts: the observed counts [s][u]; half a row is added to each, so that none is impossible.
-        functionals: c, one per row.
-    """
-    likely = (counts.ravel() + 0.5) / (counts + 0.5).sum()
-    used = W[:, W.any(axis=0)]
-    law = likely @ used
-    a = unbiased_weights(used, functionals, law)
-    spread = np.maximum((a**2) @ law - (functionals @ likely) ** 2, 0.0)
-    return np.where(are_solved(used, functionals, a), spread, math.inf)
+def likely(counts: NDArray[np.int64]) -> Array:
+    """Return the observed distribution, half a row added to each cell, so that none is impossible."""
+    found: Array = (counts.ravel() + 0.5) / (counts + 0.5).sum()
+    return found

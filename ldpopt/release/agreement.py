@@ -90,9 +90,9 @@ def agreement(made: AnyDesign, counts: Any) -> Agreement | None:
     >>> agreement(made, made.question.counts[::-1]).contradicts
     True
     """
-    if not isinstance(made, Design) or made.encoding is not None:
+    if not isinstance(made, Design):
         return None
-    proven = made.result.problem.subject(made.mechanism).uncertainty
+    proven = made.result.problem.subject(made.compared(made.uncertainty)[0]).uncertainty
     if not isinstance(proven, Chi2Set):
         return None
     table = np.asarray(counts, dtype=np.float64).ravel()

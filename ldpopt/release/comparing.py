@@ -9,7 +9,6 @@ from dataclasses import replace
 from ldpopt.core.errors import LdpoptError
 from ldpopt.core.limits import Limits, Progress
 from ldpopt.engine.verifying import NOT_CHECKED, verify_within
-from ldpopt.measures.information_metrics import mutual_information
 from ldpopt.release.accuracy import accuracies
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import GAP, preferred, solved
@@ -146,12 +145,12 @@ def to_publish(made: Design, goal: str = "information", queries: Sequence[str] =
     names = [name for name in ("srr", "learn", "grr") if METHODS[name].reason(asked) is None]
     found = {}
     for name in names:
-        mechanism = METHODS[name].mechanism(asked, GAP, TOGETHER)
+        mechanism = METHODS[name].randomizer(asked, GAP, TOGETHER)
         assert mechanism is not None
         if goal == "information":
-            found[name] = float(mutual_information(mechanism, question.p_hat.ravel()))
+            found[name] = mechanism.information(question.p_hat.ravel())
         else:
-            parts = accuracies(mechanism.matrix, counts, made.domain, queries)
+            parts = accuracies(mechanism, counts, made.domain, queries)
             found[name] = -sum(part.squared_error for part in parts)
     best = max(found, key=lambda name: found[name])
     own = made.worth(goal, queries)

@@ -1,7 +1,6 @@
 """A mechanism for a table, with its certificate and what its inputs mean.
 
-The mechanism is a matrix, or an encoding that is stated by its parameters: there are too many reports
-for a matrix, and what is asked of one is computed from the parameters.
+What is asked of the mechanism, its :class:`ldpopt.mechanisms.randomizer.Randomizer` answers.
 """
 
 from __future__ import annotations
@@ -18,40 +17,29 @@ from typing import Any
 import numpy as np
 
 from ldpopt.core import notebook
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import SECONDS, content_digest
 from ldpopt.core.exact import design_digest as digest
 from ldpopt.core.files import PRIVATE, write_whole
 from ldpopt.core.measure import INFORMATION
-from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.rounding import in_full
 from ldpopt.core.subject import Uncertainty
+from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, verify_within
-from ldpopt.measures.channel_fidelity import alpha
-from ldpopt.measures.information_metrics import mutual_information
 from ldpopt.measures.intervals import margins
 from ldpopt.measures.levels import Level, level_given_public, rldp_level
-from ldpopt.mechanisms.stated import StatedEncoding, encoding
-from ldpopt.models.uncertainty_sets import AllDistributions
+from ldpopt.mechanisms.randomizer import Randomizer, Values
 from ldpopt.models.utilities import entropy
-from ldpopt.problems.frequency_encoding import FrequencyEncoding
-from ldpopt.release.accuracy import Accuracy, accuracies, encoded_accuracies, report_variances
-from ldpopt.release.publishing import (
-    NO_MATRIX,
-    MatrixOrEncoding,
-    Promise,
-    PublicDesign,
-    published,
-    published_encoding,
-)
+from ldpopt.release.accuracy import Accuracy, accuracies, likely
+from ldpopt.release.matrix import released
+from ldpopt.release.publishing import Promise, PublicDesign, Released, published
 from ldpopt.release.question import Question
 from ldpopt.release.recovering import NOT_AT_ALL
 from ldpopt.tables.domain import Domain
 
 
 @dataclass(frozen=True, eq=False)
-class Design(MatrixOrEncoding):
+class Design(Released):
     """A mechanism for a table: the certified result, and what its inputs mean.
 
     Attributes:
@@ -72,24 +60,17 @@ class Design(MatrixOrEncoding):
     decided: Verification | None = None
     salt: str | None = field(default_factory=lambda: secrets.token_hex(16))
 
-    @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism; its rows are the inputs (s, u) of :attr:`domain` in order."""
-        if self.encoding is not None:
-            raise InvalidInputError(NO_MATRIX)
-        assert self.result.mechanism is not None
-        return self.result.mechanism
-
     @cached_property
-    def encoding(self) -> StatedEncoding | None:
-        """The encoding, where the mechanism is stated by its parameters; else None."""
-        stated = isinstance(self.result.problem, FrequencyEncoding) and self.result.answer is not None
-        return encoding(self.result.answer) if stated else None
+    def randomizer(self) -> Randomizer:
+        """The mechanism; its inputs are the (s, u) of :attr:`domain` in order."""
+        found = released(self.result.problem, self.result.answer)
+        assert found is not None
+        return found
 
     @property
     def unanswered(self) -> bool:
-        """Whether there is neither a matrix nor an encoding."""
-        return self.result.mechanism is None and self.encoding is None
+        """Whether there is no mechanism that can be released."""
+        return released(self.result.problem, self.result.answer) is None
 
     @property
     def interrupted(self) -> bool:
@@ -103,10 +84,8 @@ class Design(MatrixOrEncoding):
 
     @cached_property
     def level(self) -> Level:
-        """The exact level at which the secret is hidden, with its witness; see :func:`pair_level`."""
-        if self.encoding is not None:
-            return pair_level(self.encoding)
-        return rldp_level(self.mechanism, self.question.uncertainty)
+        """The exact level at which the secret is hidden, with its witness."""
+        return rldp_level(*self.compared(self.question.uncertainty))
 
     @cached_property
     def level_given_public(self) -> float:
@@ -114,9 +93,8 @@ class Design(MatrixOrEncoding):
 
         Robust LDP for a set of distributions does not limit it; for all distributions it does.
         """
-        if self.encoding is not None:
-            return self.encoding.level
-        return level_given_public(self.mechanism.matrix, self.domain.shape)
+        matrix, over = self.compared(self.question.uncertainty)
+        return level_given_public(matrix.matrix, over.shape)
 
     @property
     def rows(self) -> int:
@@ -126,31 +104,23 @@ class Design(MatrixOrEncoding):
     @cached_property
     def determined(self) -> int:
         """How many frequencies of inputs as many reports as the table has rows determine."""
-        counts = self.question.counts
-        if self.encoding is not None:
-            likely = (counts.ravel() + 0.5) / (counts + 0.5).sum()
-            variances = self.encoding.variances(likely, np.ones(self.inputs))
-        else:
-            variances = report_variances(self.mechanism.matrix, counts, np.eye(self.inputs))
-        return int(np.isfinite(margins(variances, self.rows)).sum())
+        return int(np.isfinite(margins(self._cell_variances, self.rows)).sum())
 
     @cached_property
-    def dimensions(self) -> int:
-        """How many dimensions of the data's distribution P as many reports as rows determine.
+    def _cell_variances(self) -> Array:
+        """n times the variance of the estimate of each input's frequency."""
+        cells = Values(np.arange(self.inputs), self.inputs)
+        return self.randomizer.variances(likely(self.question.counts), [cells])[0]
 
-        The dimensions are the functionals f with Σ P f = 0 and Σ P f² = 1 that the reports tell
-        uncorrelated, D^½ f an eigenvector of D^½ W diag(PW)⁻¹ Wᵀ D^½ for D = diag(P); 1/λ is n times
-        the variance of the estimate. As for frequencies, one is determined if its interval is shorter
-        than the range max f − min f.
+    @cached_property
+    def dimensions(self) -> int | None:
+        """How many dimensions of the data's distribution as many reports as rows determine.
+
+        The dimensions are the functionals that the reports tell uncorrelated. As for frequencies, one is
+        determined if its interval is shorter than the range max f − min f. None if not computed.
         """
-        W, counts = self.mechanism.matrix, self.question.counts.ravel() + 0.5
-        P = counts / counts.sum()
-        W = W[:, W.any(axis=0)]
-        whole = np.sqrt(P)[:, None] * W / np.sqrt(P @ W) - np.outer(np.sqrt(P), np.sqrt(P @ W))
-        vectors, values, _ = np.linalg.svd(whole, full_matrices=False)
-        ranges = np.ptp(vectors / np.sqrt(P)[:, None], axis=0)
-        with np.errstate(divide="ignore"):
-            return int(np.isfinite(margins((values * ranges) ** -2, self.rows)).sum())
+        found = self.randomizer.spectrum(likely(self.question.counts))
+        return None if found is None else int(np.isfinite(margins(found, self.rows)).sum())
 
     @property
     def informs(self) -> bool:
@@ -163,11 +133,9 @@ class Design(MatrixOrEncoding):
 
         Of an encoding it is not computed: not a number.
         """
-        if self.encoding is not None:
-            return math.nan
         if self.informs and self.result.value is not None:
             return self.result.value
-        return float(mutual_information(self.mechanism, self.question.p_hat.ravel()))
+        return self.randomizer.information(self.question.p_hat.ravel())
 
     @property
     def bound(self) -> float | None:
@@ -181,19 +149,14 @@ class Design(MatrixOrEncoding):
         Pastore and Gastpar 2021, (20b), the squared error, at the observed distribution (half a row
         added to each cell, as α needs full support); infinite if they are not :attr:`determined`.
         """
-        counts, full = self.question.counts.ravel() + 0.5, self.determined == self.inputs
-        if not full:
+        if self.determined < self.inputs:
             return math.inf
-        if self.encoding is not None:
-            p, ones = counts / counts.sum(), np.ones(len(counts))
-            return float(self.encoding.variances(p, ones).sum() / (1 - (p**2).sum()))
-        return alpha(self.mechanism, counts / counts.sum(), "mse")
+        p = likely(self.question.counts)
+        return float(self._cell_variances.sum() / (1 - (p**2).sum()))
 
     def accuracy(self, queries: Sequence[str] = ()) -> tuple[Accuracy, ...]:
         """Compute how precisely reports give the frequencies of the named columns, by default of all."""
-        if self.encoding is not None:
-            return encoded_accuracies(self.encoding, self.question.counts, self.domain, queries)
-        return accuracies(self.mechanism.matrix, self.question.counts, self.domain, queries)
+        return accuracies(self.randomizer, self.question.counts, self.domain, queries)
 
     def worth(self, goal: str, queries: Sequence[str] = ()) -> float:
         """Measure how good the design is for a goal: the larger, the better.
@@ -227,9 +190,7 @@ class Design(MatrixOrEncoding):
     @cached_property
     def public(self) -> PublicDesign:
         """The part to publish; what of the counts follows from it, its ``recovery`` says."""
-        if self.encoding is not None:
-            return published_encoding(self.encoding, self.domain, self.promise)
-        made = published(self.mechanism, self.domain, self.promise)
+        made = published(self.randomizer, self.domain, self.promise)
         if self.salt is None or made.recoverable == NOT_AT_ALL:
             return made
         return replace(made, salt=content_digest([self.salt])[:32])
@@ -254,22 +215,16 @@ class Design(MatrixOrEncoding):
         return notebook.frame(self.mechanism.matrix, list(self.domain.labels))
 
     def _repr_html_(self) -> str:
-        told = ("information", f"{self.information:.6g} nats")
-        if self.encoding is not None:
-            told = ("encoding", ", ".join(f"{k} {v}" for k, v in self.encoding.plain.items()))
+        known = not math.isnan(self.information)
         facts = [
             ("secret", self.domain.secret.name),
             ("public", "–" if self.domain.public is None else self.domain.public.name),
             ("level", f"{in_full(self.promise.total)} nats"),
             ("method", self.method),
-            told,
+            ("information", f"{self.information:.6g} nats" if known else "not computed"),
             ("certificate", self.verification.summary),
         ]
-        if self.encoding is not None:
-            return notebook.table("design", facts)
-        rows, outputs = self.mechanism.matrix, self.mechanism.outputs
-        shown = notebook.matrix("P(report | input), rounded", rows, self.domain.labels, outputs)
-        return notebook.table("design", facts) + shown
+        return notebook.table("design", facts) + self.randomizer.shown(self.domain.labels)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result file's content with the section ``design``."""
@@ -302,12 +257,3 @@ class Design(MatrixOrEncoding):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file, whole or not at all, for the owner alone: it has counts and edges of bins."""
         write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", PRIVATE)
-
-
-def pair_level(of: StatedEncoding) -> Level:
-    """Return the level of an encoding, attained by reports that support one of two inputs alone.
-
-    The encodings treat all inputs alike, so any two will do. It holds for every distribution, and is
-    attained by those that give each of two secrets a public value of its own.
-    """
-    return rldp_level(of.pair, AllDistributions(2, 1))

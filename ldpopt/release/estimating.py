@@ -23,13 +23,12 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import save_figure
 from ldpopt.core.validate import Array
 from ldpopt.measures import estimators
-from ldpopt.measures.intervals import Estimates, score_intervals, solved
+from ldpopt.measures.intervals import Estimates, solved
 from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior
-from ldpopt.mechanisms.stated import StatedEncoding
+from ldpopt.mechanisms.randomizer import Values
 from ldpopt.models.priors import Dirichlet
-from ldpopt.release.accuracy import encoded_covariance, estimated_groups
+from ldpopt.release.accuracy import Group, estimated_groups
 from ldpopt.release.designing import AnyDesign, opened
-from ldpopt.release.publishing import NO_MATRIX
 from ldpopt.release.ranges import confidence_intervals
 from ldpopt.release.reading import report_counts
 
@@ -232,8 +231,7 @@ def frequencies(
     """Estimate frequencies from how often each report was made.
 
     Args:
-        counts: how often each report was made, an entry per output; of an encoding, how many reports
-            support each input, and last how many there are.
+        counts: the tally of the reports, as the mechanism's randomizer counts them.
         made: the design of the mechanism that made them.
         level: the confidence level of each interval.
         others: whether to compute other estimates and intervals, too.
@@ -243,41 +241,41 @@ def frequencies(
         raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
     if not counts.any():
         raise InvalidInputError("there are no reports to estimate from")
-    if made.encoding is not None:
-        if others:
-            raise InvalidInputError(f"other estimates need a matrix, and {NO_MATRIX}")
-        return _encoded(made, made.encoding, counts, level)
-    W = made.mechanism.matrix
-    groups = list(estimated_groups(made.domain))
-    listed = [(group.name, label) for group in groups for label in group.labels]
-    weights = np.vstack([group.weights for group in groups])
-    here = np.flatnonzero(weights.any(axis=1)).tolist()
-    C, asked = weights[here], [listed[i] for i in here]
-    found, explained = score_intervals(W, counts, C, level), True
-    if not found.determined.all():
-        free = ~found.determined
-        ranges = confidence_intervals(W, counts, C[free], level)
-        found.low[free], found.high[free], explained = ranges.low, ranges.high, ranges.explained
-    words, more = _others(made, counts, C, level, seed) if others else ("", [{} for _ in asked])
-    n = int(counts.sum())
+    of, groups = made.randomizer, list(estimated_groups(made.domain))
+    listed = [_present(group) for group in groups]
+    columns = [group.values for group, _ in listed]
+    n, moments = of.reported(counts), of.moments(counts, columns)
+    found = [solved(part.estimates, n, level) for part in moments]
+    free, explained = [~part.determined for part in found], True
+    if any(part.any() for part in free):
+        *ends, explained = of.ranges(counts, columns, free, level)
+        places = np.cumsum([part.sum() for part in free])[:-1]
+        lows, highs = (np.split(end, places) for end in ends)
+        for part, own, low, high in zip(found, free, lows, highs, strict=True):
+            part.low[own], part.high[own] = low, high
+    words, more = _others(made, counts, columns, level, seed) if others else ("", iter(dict, None))
     rows: list[Frequency] = []
     covariance: dict[str, Array] = {}
-    for group in groups:
-        part = [i for i, (name, _) in enumerate(asked) if name == group.name]
-        ends = found.low[part], found.high[part]
-        own = Estimates(found.value[part], *ends, found.determined[part], found.weights[part])
-        centred = (own.weights - own.value[:, None]) * np.sqrt(counts / max(n - 1, 1) / n)
-        spread = (centred**2).sum(axis=1)
-        rows += _rows(group.name, [asked[i][1] for i in part], own, spread, [more[i] for i in part])
-        if len(part) <= MOST_COVARIANCES:
-            covariance[group.name] = _known_part(centred @ centred.T, own.determined)
-    absent = tuple(listed[i] for i in np.flatnonzero(~weights.any(axis=1)))
+    for (group, _), part, moment in zip(listed, found, moments, strict=True):
+        rows += _rows(group.name, group.labels, part, moment.spread, more)
+        if len(group.labels) <= MOST_COVARIANCES:
+            known = np.outer(part.determined, part.determined)
+            covariance[group.name] = np.where(known, moment.covariance(), np.nan)
+    absent = tuple((group.name, label) for group, labels in listed for label in labels)
     about = n, level, {group.name: group.columns for group in groups}, words
     return Frequencies(tuple(rows), *about, covariance, absent, explained)
 
 
+def _present(group: Group) -> tuple[Group, list[str]]:
+    """Return a group without the values that no input has, and these."""
+    here, codes = np.unique(group.codes, return_inverse=True)
+    absent = sorted(set(range(len(group.labels))) - set(here.tolist()))
+    labels = [group.labels[i] for i in here]
+    return group._replace(labels=labels, codes=codes), [group.labels[i] for i in absent]
+
+
 def _rows(
-    group: str, labels: Sequence[str], found: Estimates, spread: Array, more: Sequence[dict[str, Any]]
+    group: str, labels: Sequence[str], found: Estimates, spread: Array, more: Iterator[dict[str, Any]]
 ) -> Iterator[Frequency]:
     """List the frequencies of a group.
 
@@ -286,7 +284,7 @@ def _rows(
         labels: its values.
         found: the estimates and intervals.
         spread: the variances of the estimates.
-        more: the other estimates and intervals.
+        more: the other estimates and intervals; as many are taken as there are labels.
     """
     values, errors = found.value.tolist(), np.sqrt(spread).tolist()
     for i, label in enumerate(labels):
@@ -296,50 +294,15 @@ def _rows(
             outside = not -ROUNDING <= values[i] <= 1 + ROUNDING
             cut = float(values[i] > 0) if outside else None
             row = replace(row, estimate=values[i], standard_error=errors[i], clipped=cut)
-        yield replace(row, **more[i])
-
-
-def _known_part(covariance: Array, determined: NDArray[np.bool_]) -> Array:
-    """Leave out what is not determined."""
-    return np.where(np.outer(determined, determined), covariance, np.nan)
-
-
-def _encoded(
-    made: AnyDesign, of: StatedEncoding, counts: NDArray[np.int64], level: float
-) -> Frequencies:
-    """Estimate frequencies from how often an encoding's reports support each input.
-
-    What is not determined has the range from 0 to 1.
-    """
-    n = int(counts[-1])
-    cells = of.estimates(counts[:-1], n)
-    rows: list[Frequency] = []
-    absent: list[tuple[str, str]] = []
-    covariance: dict[str, Array] = {}
-    names: dict[str, str] = {}
-    for group in estimated_groups(made.domain):
-        names[group.name] = group.columns
-        every = np.bincount(group.codes, minlength=len(group.labels))
-        here, sizes = np.flatnonzero(every), every[every > 0]
-        sized = list(zip(group.labels, every, strict=True))
-        absent += [(group.name, label) for label, size in sized if not size]
-        labels = [label for label, size in sized if size]
-        mean = np.bincount(group.codes, cells, minlength=len(group.labels)).astype(float)[here]
-        found = solved(mean, *of.squares(sizes.astype(float)), n, level)
-        found.low[~found.determined], found.high[~found.determined] = 0, 1
-        spread = of.variances(np.clip(mean, 0, 1), sizes.astype(float)) / n
-        rows += _rows(group.name, labels, found, spread, [{} for _ in labels])
-        if len(here) <= MOST_COVARIANCES:
-            both = encoded_covariance(of, mean, sizes, n)
-            covariance[group.name] = _known_part(both, found.determined)
-    return Frequencies(tuple(rows), n, level, names, "", covariance, tuple(absent))
+        yield replace(row, **next(more))
 
 
 def _others(
-    made: AnyDesign, counts: NDArray[np.int64], C: Array, level: float, seed: int
-) -> tuple[str, list[dict[str, float]]]:
+    made: AnyDesign, counts: NDArray[np.int64], columns: Sequence[Values], level: float, seed: int
+) -> tuple[str, Iterator[dict[str, float]]]:
     """Compute the other estimates and intervals, with words about the posterior."""
-    W = made.mechanism.matrix
+    mechanism = made.randomizer.as_matrix("other estimates need a matrix")
+    W, C = mechanism.matrix, np.vstack([column.weights for column in columns])
     intervals = confidence_intervals(W, counts, C, level)
     ml, mmse = (C @ rule(W, counts) for rule in (estimators.maximum_likelihood, estimators.mmse))
     found = {"ml": ml, "together_low": intervals.low, "together_high": intervals.high, "mmse": mmse}
@@ -348,13 +311,13 @@ def _others(
         words = f"left out, as the mechanism tells {apart:,} inputs apart, and more than {MOST_SAMPLED} "
         words += "take minutes to sample"
     else:
-        believed = posterior(made.mechanism, Dirichlet.uniform(len(W)), counts, seed=seed)
+        believed = posterior(mechanism, Dirichlet.uniform(len(W)), counts, seed=seed)
         low, high = np.array([believed.functional(weights).interval(level) for weights in C]).T
         words = f"uniform prior, {believed.method}"
         if not isinstance(believed, SampledPosterior):
             words += f"; the intervals from {DRAWS} draws"
         found |= {"bayes": C @ believed.mean(), "credible_low": low, "credible_high": high}
-    return words, [{name: float(part[i]) for name, part in found.items()} for i in range(len(C))]
+    return words, ({name: float(part[i]) for name, part in found.items()} for i in range(len(C)))
 
 
 def _draw(axes: Any, rows: tuple[Frequency, ...]) -> None:

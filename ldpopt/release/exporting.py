@@ -1,7 +1,11 @@
 """Write a mechanism as a small program that draws reports where the data are: on a person's device.
 
 A sampler is one file without dependencies. It holds the labels of the inputs, the probabilities of the
-mechanism as whole multiples of 2^−52, and the test vectors of :mod:`ldpopt.release.procedures`.
+mechanism as whole multiples of 2^−52, and test vectors.
+
+A program draws whole numbers below 2^52 at random. A test vector is an input, a first number in their
+place, and the report; each further number is the one before plus :data:`STEP`, modulo 2^52. The reports
+of the vectors are drawn by the samplers that ``privatize`` uses.
 """
 
 from __future__ import annotations
@@ -12,15 +16,15 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from importlib.resources import files
-from itertools import pairwise, product
-from typing import Any
+from itertools import count, pairwise, product
+from typing import Any, NamedTuple
 
-from ldpopt.core.errors import InvalidInputError
+import numpy as np
+
 from ldpopt.core.exact import MISSING, OTHER
 from ldpopt.core.validate import choice
+from ldpopt.mechanisms.randomizer import BITS, Randomizer, RandomWords, Words
 from ldpopt.release.designing import AnyDesign
-from ldpopt.release.procedures import PROCEDURES, STEP, Procedure, RowProcedure, Vector
-from ldpopt.release.publishing import NO_MATRIX
 from ldpopt.release.reading import PREFIX
 from ldpopt.release.releasing import check_certificate
 from ldpopt.release.words import against, promise
@@ -28,6 +32,25 @@ from ldpopt.tables.domain import Column
 
 MOST = sys.float_info.max
 """The largest finite number; infinity and, in PostgreSQL, NaN are above it, in SQLite all texts too."""
+
+
+SPAN = 2**BITS
+STEP = 0x9E3779B97F4A7
+"""2^52 over the golden ratio: the multiples of an odd number differ, and these lie far apart."""
+SPELT: dict[str, Callable[[Any], int | str]] = {
+    "int32": int,
+    "int64": str,
+    "string": lambda report: f"x{report.tobytes().hex()}",
+}
+"""How a program writes a report: as text what may be a number beyond 2^53, a set in hexadecimal."""
+
+
+class Vector(NamedTuple):
+    """What a correct program does with an input and a first number."""
+
+    x: int
+    first: int
+    report: int | str
 
 
 class Sampler:
@@ -42,13 +65,11 @@ class Sampler:
 
     def __init__(self, made: AnyDesign) -> None:
         check_certificate(made)
-        domain, known = made.domain, made.encoding
+        domain = made.domain
         self.sides = [domain.secret, *([] if domain.public is None else [domain.public])]
         self.columns: list[Column] = domain.all_columns
         self.inputs = [sum(pair, ()) for pair in product(*(side.members for side in self.sides))]
-        self.procedure: Procedure = (
-            RowProcedure(made.mechanism) if known is None else PROCEDURES[type(known)](known)
-        )
+        self.randomizer = made.randomizer
         self.column = PREFIX + made.fingerprint
         self.promise = made.verification.marked_promise(f"{promise(made)}, {against(made)}")
         self.recovery = made.recovery
@@ -56,11 +77,37 @@ class Sampler:
     @cached_property
     def vectors(self) -> list[Vector]:
         """The test vectors."""
-        return self.procedure.vectors
+        return _vectors(self.randomizer)
 
     def values(self, x: int) -> list[str | float | None]:
         """Return values of the columns whose input is x."""
         return [_value(column, i) for column, i in zip(self.columns, self.inputs[x], strict=True)]
+
+
+def _vectors(of: Randomizer) -> list[Vector]:
+    """List test vectors on both sides of the comparisons of a sampler."""
+    found = []
+    for x, place, bits in of.edges():
+        first = (bits - place * STEP) % SPAN
+        report = of.sample(np.array([x]), stated_words(first))[0]
+        found.append(Vector(x, first, SPELT[of.stored](report)))
+    return found
+
+
+def stated_words(first: int) -> RandomWords:
+    """Draw the words whose first 52 bits are the numbers of a test vector.
+
+    >>> words = stated_words(2**52 - 1)
+    >>> [int(word) >> 12 == (2**52 - 1 + i * STEP) % 2**52 for i, word in enumerate(words(3))]
+    [True, True, True]
+    """
+    places = count()
+
+    def words(many: int) -> Words:
+        drawn = [(first + next(places) * STEP) % SPAN << (64 - BITS) for _ in range(many)]
+        return np.array(drawn, dtype=np.uint64)
+
+    return words
 
 
 def _value(column: Column, i: int) -> str | float | None:
@@ -112,7 +159,8 @@ def _program(sampler: Sampler, ending: str, gap: str, plain: Callable[[Any], str
         gap: what stands between two functions.
         plain: writes a value in the language.
     """
-    drawn = gap.join(_template(f"{piece}.{ending}") for piece in sampler.procedure.pieces)
+    pieces = [_template(f"sets.{ending}")] * sampler.randomizer.sets
+    drawn = gap.join([*pieces, sampler.randomizer.program(ending)])
     program = _template(f"sampler.{ending}").replace("__DRAWN__", drawn)
     return program.replace("__SAMPLER__", _object(sampler, plain))
 
@@ -131,7 +179,7 @@ def _object(sampler: Sampler, plain: Callable[[Any], str]) -> str:
         "promise": sampler.promise,
         "counts": sampler.recovery,
         "sides": sides,
-        **sampler.procedure.numbers,
+        **sampler.randomizer.numbers,
         "step": STEP,
         "vectors": [[sampler.values(v.x), v.first, v.report] for v in sampler.vectors],
     }
@@ -164,18 +212,14 @@ def _lines(rows: Iterable[str], first: str, last: str) -> str:
 
 
 def _sql(sampler: Sampler) -> str:
-    if not isinstance(sampler.procedure, RowProcedure):
-        raise InvalidInputError(
-            f"the target sql draws from the rows of a matrix, and {NO_MATRIX}; export it as js or "
-            "python, or release the table with ldpopt privatize"
-        )
+    sampler.randomizer.as_matrix("export it as js or python: the target sql draws from rows of a matrix")
     names = [_name(column.name) for column in sampler.columns]
     labels = [
         [c.values[i] for c, i in zip(sampler.columns, codes, strict=True)] for codes in sampler.inputs
     ]
     steps = [
         (x, y, low, high)
-        for x, ends in enumerate(sampler.procedure.ends)
+        for x, ends in enumerate(sampler.randomizer.numbers["ends"])
         for y, (low, high) in enumerate(pairwise([0, *ends]))
         if low < high
     ]

@@ -9,12 +9,13 @@ from typing import NamedTuple
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Progress
-from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
-from ldpopt.engine.solving import mechanism_for, solve
+from ldpopt.engine.solving import answer_for, solve
 from ldpopt.engine.verifying import NOT_CHECKED
+from ldpopt.mechanisms import ENCODINGS
+from ldpopt.mechanisms.randomizer import Randomizer
 from ldpopt.problems._robust.calibration import STEPS
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
@@ -26,6 +27,7 @@ from ldpopt.problems.robust_optimum import RobustOptimum
 from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.ue_conditional import MOST_REPORTS, UEConditional
+from ldpopt.release.matrix import released
 from ldpopt.release.question import MOST_CELLS, Question
 from ldpopt.release.splitting import Built, Wanted, sampled, split
 from ldpopt.release.summaries import SUMMARIES
@@ -79,13 +81,15 @@ class Method(NamedTuple):
     """Whether it hides the public columns like the secret ones."""
     build: Callable[[Question, float, float], Array] | None = None
     """Builds its mechanism from the question, a gap and seconds, if it is not found by a solver."""
-    encoded: bool = False
-    """Whether its mechanism is an encoding that is stated by its parameters, for any number of cells."""
+    informs: bool = True
+    """Whether the information of its mechanisms is computed."""
+    most: float = MOST_ROWS
+    """The most cells of a table; an encoding, stated by its parameters, takes any number."""
 
     def reason(self, question: Question) -> str | None:
         """Return why it does not apply to a question, or None."""
-        if not self.encoded and (k := question.counts.size) > MOST_ROWS:
-            return f"writes a matrix, of at most {MOST_ROWS:,} cells, not {k:,}"
+        if (k := question.counts.size) > self.most:
+            return f"writes a matrix, of at most {self.most:,} cells, not {k:,}"
         return self.refusal(question)
 
     def solve(self, question: Question, gap: float, seconds: float, progress: Progress | None) -> Result:
@@ -101,7 +105,7 @@ class Method(NamedTuple):
         problem = self.problem(question)
         return solve(problem, solver, gap=gap, time_limit=seconds, progress=progress)
 
-    def mechanism(self, question: Question, gap: float, seconds: float) -> Mechanism | None:
+    def randomizer(self, question: Question, gap: float, seconds: float) -> Randomizer | None:
         """Build the same mechanism without claims about its value, which may take longer than it.
 
         Args:
@@ -109,8 +113,8 @@ class Method(NamedTuple):
             gap: the relative gap at which the search ends.
             seconds: the time limit.
         """
-        solver = self._solver(question, gap, seconds)
-        return mechanism_for(self.problem(question), solver, gap=gap, time_limit=seconds)
+        problem, solver = self.problem(question), self._solver(question, gap, seconds)
+        return released(problem, answer_for(problem, solver, gap=gap, time_limit=seconds))
 
     def _solver(self, question: Question, gap: float, seconds: float) -> str | Built:
         return self.solver if self.build is None else Built(self.build(question, gap, seconds / 2))
@@ -195,7 +199,8 @@ def _encoding(name: str, buckets: int | None = None) -> Method:
         automatic=lambda question: shown == "subset" and not _is_narrow(question),
         adds_up=True,
         hides_all=True,
-        encoded=True,
+        informs=False,
+        most=math.inf,
     )
 
 
@@ -341,9 +346,7 @@ METHODS: dict[str, Method] = {
         automatic=lambda question: question.counts.size > MOST_QUERIED,
         build=_split,
     ),
-    "subset": _encoding("subset"),
-    "hashing": _encoding("hashing"),
-    "unary": _encoding("unary"),
+    **{name: _encoding(name) for name in ENCODINGS},
     "hadamard": _encoding("hashing", 2),
 }
 """Every method by its name, the one that ``auto`` prefers first."""

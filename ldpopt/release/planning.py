@@ -19,13 +19,11 @@ from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.files import save_figure
 from ldpopt.core.limits import LEAST_LEFT, Limits
 from ldpopt.engine.solving import whole_answers
-from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.accuracy import (
     Accuracy,
     accuracies,
     column_groups,
     data_accuracies,
-    encoded_accuracies,
     query_rows,
 )
 from ldpopt.release.designing import GAP, SECONDS
@@ -231,12 +229,8 @@ class _Search:
 
     def _accuracy(self, question: Question, name: str, seconds: float) -> tuple[Accuracy, ...]:
         """Build the mechanism of a method, exactly private; no value is stated, so none is computed."""
-        about = question.counts, self.domain, self.queries
-        if METHODS[name].encoded:
-            answer = METHODS[name].solve(question, GAP, seconds, None).answer
-            return encoded_accuracies(encoding(answer), *about)
-        made = METHODS[name].mechanism(question, GAP, seconds)
-        return () if made is None else accuracies(made.matrix, *about)
+        made = METHODS[name].randomizer(question, GAP, seconds)
+        return () if made is None else accuracies(made, question.counts, self.domain, self.queries)
 
     def least(self, points: Sequence[Point]) -> Point | None:
         """Find the least level with the target's margin, between levels whose margins are known.

@@ -12,27 +12,27 @@ import json
 import math
 import os
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ldpopt.core.errors import InvalidInputError, LdpoptError, RefutedFileError, UnreadableFileError
-from ldpopt.core.exact import MOST_EPSILON, PROMISES, content_digest, is_private, public_digest
+from ldpopt.core.errors import LdpoptError, RefutedFileError, UnreadableFileError
+from ldpopt.core.exact import MOST_EPSILON, PROMISES, content_digest, public_digest
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.subject import Uncertainty
 from ldpopt.engine.verifying import Verification, read_document, verify_document
-from ldpopt.measures.levels import rldp_level
-from ldpopt.mechanisms.stated import StatedEncoding, encoding
+from ldpopt.measures.levels import Level, rldp_level
+from ldpopt.mechanisms.randomizer import Randomizer
+from ldpopt.mechanisms.stated import encoding
 from ldpopt.models.uncertainty_sets import AllDistributions
-from ldpopt.release.recovering import NOT_AT_ALL, WORDS, recoverable
+from ldpopt.release.matrix import Matrix
+from ldpopt.release.recovering import WORDS
 from ldpopt.tables.domain import Domain
 
 SECTION = "public"
-NO_MATRIX = "an encoding is stated by its parameters: it has too many reports for a matrix"
-"""Why what needs the matrix of a mechanism is refused for an encoding."""
 ROUNDING = 1e-12
 """The relative error that a level computed in floats may have."""
 
@@ -63,18 +63,15 @@ class Promise:
         return self.epsilon if self.together is None else self.together
 
 
-class MatrixOrEncoding(ABC):
-    """What a design and its public part have in common: a mechanism, as a matrix or as an encoding."""
+class Released(ABC):
+    """What a design and its public part have in common: a mechanism on the inputs of a domain."""
+
+    domain: Domain
 
     @property
     @abstractmethod
-    def mechanism(self) -> Mechanism:
-        """The mechanism as a matrix; an encoding refuses."""
-
-    @property
-    @abstractmethod
-    def encoding(self) -> StatedEncoding | None:
-        """The encoding, where the mechanism is stated by its parameters; else None."""
+    def randomizer(self) -> Randomizer:
+        """The mechanism; its inputs are the (s, u) of the domain in order."""
 
     @property
     @abstractmethod
@@ -82,22 +79,40 @@ class MatrixOrEncoding(ABC):
         """What of the counts can be computed back from the mechanism, in words."""
 
     @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism as a matrix; an encoding refuses."""
+        return self.randomizer.as_matrix("this needs the matrix of a mechanism")
+
+    @property
     def inputs(self) -> int:
         """How many inputs (s, u) the mechanism has."""
-        return self.mechanism.shape[0] if self.encoding is None else self.encoding.inputs
+        return self.randomizer.inputs
 
     @property
     def ldp_level(self) -> float:
         """The level at which any two inputs are hidden from each other, public parts too."""
-        return self.mechanism.epsilon() if self.encoding is None else self.encoding.level
+        return self.randomizer.level
+
+    def compared(self, uncertainty: Uncertainty) -> tuple[Mechanism, Uncertainty]:
+        """Return the matrix and the distributions of which the levels over a set are computed.
+
+        See :meth:`ldpopt.mechanisms.randomizer.Randomizer.compared`.
+        """
+        matrix, over = self.randomizer.compared(uncertainty)
+        return matrix, AllDistributions(len(matrix.inputs), 1) if over is None else over
+
+    @cached_property
+    def universal_level(self) -> Level:
+        """The exact level of the secret whatever the distribution of the data, with its witness."""
+        return rldp_level(*self.compared(AllDistributions(*self.domain.shape)))
 
 
 @dataclass(frozen=True, eq=False)
-class PublicDesign(MatrixOrEncoding):
+class PublicDesign(Released):
     """A mechanism for tables of a domain, with what may be said of it in public.
 
     Attributes:
-        stated: the mechanism or the encoding; its inputs are the (s, u) of ``domain`` in order.
+        stated: the mechanism; its inputs are the (s, u) of ``domain`` in order.
         domain: the columns and values that the rows stand for.
         promise: what was promised; where it is not :attr:`universal`, only a file with the counts can
             prove it.
@@ -109,7 +124,7 @@ class PublicDesign(MatrixOrEncoding):
             holds no counts, and for a file that was written without.
     """
 
-    stated: Mechanism | StatedEncoding
+    stated: Randomizer
     domain: Domain
     promise: Promise
     level: float | None
@@ -117,16 +132,9 @@ class PublicDesign(MatrixOrEncoding):
     salt: str | None = None
 
     @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism; its rows are the inputs (s, u) of :attr:`domain` in order."""
-        if not isinstance(self.stated, Mechanism):
-            raise InvalidInputError(NO_MATRIX)
+    def randomizer(self) -> Randomizer:
+        """The mechanism."""
         return self.stated
-
-    @property
-    def encoding(self) -> StatedEncoding | None:
-        """The encoding, where the mechanism is stated by its parameters; else None."""
-        return None if isinstance(self.stated, Mechanism) else self.stated
 
     @property
     def universal(self) -> bool:
@@ -145,10 +153,8 @@ class PublicDesign(MatrixOrEncoding):
 
         It is decided anew, whatever the file says.
         """
-        if self.encoding is not None:
-            return WORDS[NOT_AT_ALL]
-        matrix, asked = self.mechanism.matrix, self.promise
-        return WORDS[recoverable(matrix, self.domain.shape[1], asked.method, asked.epsilon)]
+        width, asked = self.domain.shape[1], self.promise
+        return WORDS[self.randomizer.recoverable(width, asked.method, asked.epsilon)]
 
     @property
     def uncertainty(self) -> AllDistributions:
@@ -193,8 +199,7 @@ class PublicDesign(MatrixOrEncoding):
             section["recoverable"] = self.recoverable
         if self.salt is not None:
             section["salt"] = self.salt
-        stated = {} if self.encoding is None else {"encoding": self.encoding.plain}
-        stated = stated or {"matrix": self.mechanism.matrix.tolist()}
+        stated = {self.randomizer.form: self.randomizer.to_json()}
         document = {"format": 1, SECTION: section, "mechanism": stated}
         section["digest"] = public_digest(document)
         return document
@@ -204,35 +209,23 @@ class PublicDesign(MatrixOrEncoding):
         write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
 
 
-def published(mechanism: Mechanism, domain: Domain, promise: Promise) -> PublicDesign:
+def published(randomizer: Randomizer, domain: Domain, promise: Promise) -> PublicDesign:
     """Make the public part of a design, with the least level that the checker can verify.
 
     Args:
-        mechanism: the mechanism of the design.
-        domain: the columns and values that its rows stand for.
-        promise: what the design promises.
-    """
-    level = rldp_level(mechanism, AllDistributions(*domain.shape)).level
-    matrix, secrets = mechanism.matrix.tolist(), np.repeat(range(domain.shape[0]), domain.shape[1])
-    tried = (promise.epsilon, level * (1 + ROUNDING), level * (1 + 1e3 * ROUNDING), MOST_EPSILON)
-    found = (
-        float(stated)
-        for stated in tried
-        if stated <= MOST_EPSILON and is_private(matrix, secrets.tolist(), stated)
-    )
-    how = recoverable(mechanism.matrix, domain.shape[1], promise.method, promise.epsilon)
-    return PublicDesign(Mechanism(matrix), domain, promise, next(found, None), how)
-
-
-def published_encoding(of: StatedEncoding, domain: Domain, promise: Promise) -> PublicDesign:
-    """Make the public part of a design by an encoding, which proves the promise by itself.
-
-    Args:
-        of: the encoding of the design.
+        randomizer: the mechanism of the design.
         domain: the columns and values that its inputs stand for.
         promise: what the design promises.
     """
-    return PublicDesign(of, domain, promise, promise.epsilon, NOT_AT_ALL)
+    width = domain.shape[1]
+    how = randomizer.recoverable(width, promise.method, promise.epsilon)
+    made = PublicDesign(FORMS[randomizer.form](randomizer.to_json()), domain, promise, None, how)
+    level = made.universal_level.level
+    tried = (promise.epsilon, level * (1 + ROUNDING), level * (1 + 1e3 * ROUNDING), MOST_EPSILON)
+    found = (
+        float(stated) for stated in tried if stated <= MOST_EPSILON and randomizer.hides(stated, width)
+    )
+    return replace(made, level=next(found, None))
 
 
 def load_public(path: str | os.PathLike[str], document: dict[str, Any] | None = None) -> PublicDesign:
@@ -255,14 +248,13 @@ def load_public(path: str | os.PathLike[str], document: dict[str, Any] | None = 
             together=together.get("epsilon"),
         )
         domain = Domain.from_json(section["domain"])
-        how = section.get("recoverable")
-        made = PublicDesign(
-            _stated(document), domain, promise, section["level"], how, section.get("salt")
-        )
+        ((form, stated),) = document["mechanism"].items()
+        said = section["level"], section.get("recoverable"), section.get("salt")
+        made = PublicDesign(FORMS[form](stated), domain, promise, *said)
         same = made.to_json() == document
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        said = str(error) if isinstance(error, LdpoptError) else repr(error)
-        raise UnreadableFileError(f"{os.fspath(path)} is not a public mechanism: {said}") from None
+        why = str(error) if isinstance(error, LdpoptError) else repr(error)
+        raise UnreadableFileError(f"{os.fspath(path)} is not a public mechanism: {why}") from None
     if not same or math.prod(domain.shape) != made.inputs:
         raise RefutedFileError(
             f"{os.fspath(path)}: labels, bins, promise or mechanism are not those that were published: "
@@ -271,13 +263,11 @@ def load_public(path: str | os.PathLike[str], document: dict[str, Any] | None = 
     return made
 
 
-def _stated(document: dict[str, Any]) -> Mechanism | StatedEncoding:
-    """Return the encoding of a public file, or its mechanism, with inputs and reports numbered."""
-    if "encoding" in document["mechanism"]:
-        return encoding(document["mechanism"]["encoding"])
-    matrix = document["mechanism"]["matrix"]
-    labels = {"inputs": range(len(matrix)), "outputs": range(len(matrix[0]))}
-    return Mechanism.from_json({"matrix": matrix, **labels})
+FORMS: dict[str, Callable[[Any], Randomizer]] = {
+    "matrix": lambda rows: Matrix(Mechanism(rows)),
+    "encoding": encoding,
+}
+"""How a public file states a mechanism, whose inputs and reports are numbered."""
 
 
 def public_path(path: str | os.PathLike[str]) -> Path:

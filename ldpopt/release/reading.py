@@ -27,9 +27,7 @@ SHORT = 12
 def report_counts(
     released: Any, made: AnyDesign, jobs: int = 1, scheduler: str | None = None
 ) -> NDArray[np.int64]:
-    """Count how often each report was made; the parts of a table can be counted by several workers.
-
-    Of an encoding, count instead how many reports support each input, and last how many there are.
+    """Tally the reports, as the estimates need them; several workers can share the parts of a table.
 
     Args:
         released: what :func:`ldpopt.tables.files.open_table` reads.
@@ -40,10 +38,9 @@ def report_counts(
     """
     reader = open_table(released)
     column = _report_column(reader, made)
-    size = made.mechanism.shape[1] if made.encoding is None else made.inputs + 1
     with workers(jobs, scheduler) as parallel:
         found = reader.map_parts(partial(_counted, column, made), parallel)
-        counts = sum(found, np.zeros(size, dtype=np.int64))
+        counts = sum(found, np.zeros(made.randomizer.tally, dtype=np.int64))
     if not counts.any():
         raise InvalidInputError(f"{reader.name} has no rows")
     return counts
@@ -51,13 +48,9 @@ def report_counts(
 
 def _counted(column: str, made: AnyDesign, number: int, part: TableReader) -> NDArray[np.int64]:
     """Count the reports of a part of a released table; the number of the part is ignored."""
-    known = made.encoding
-    if known is not None:
-        sums = (np.append(known.counted(found), len(found)) for found in _reports(part, column, made))
-        return sum(sums, np.zeros(made.inputs + 1, dtype=np.int64))
-    outputs = made.mechanism.shape[1]
-    batches = (np.bincount(found, minlength=outputs) for found in _reports(part, column, made))
-    return sum(batches, np.zeros(outputs, dtype=np.int64))
+    of = made.randomizer
+    batches = (of.tallied(found) for found in _reports(part, column, made))
+    return sum(batches, np.zeros(of.tally, dtype=np.int64))
 
 
 def released_reports(released: Any, made: AnyDesign) -> Iterator[NDArray[Any]]:
@@ -69,38 +62,29 @@ def released_reports(released: Any, made: AnyDesign) -> Iterator[NDArray[Any]]:
 def _reports(
     reader: TableReader, column: str, made: AnyDesign, part: bool = True
 ) -> Iterator[NDArray[Any]]:
-    known = made.encoding
-    sets = known is not None and known.sets
-    outputs = made.mechanism.shape[1] if known is None else made.inputs if sets else known.outputs
+    of = made.randomizer
     for first_row, batch in numbered(reader.batches([column], part=part)):
         empty = int(pc.index(absent(trimmed(column, batch.column(0)), text=False), True).as_py())
         if empty >= 0:
             raise InvalidInputError(f"row {first_row + empty} of {reader.name} holds no report")
-        if sets:
+        if of.sets:
             yield _sets(trimmed(column, batch.column(0)), made.inputs, reader.name, first_row)
             continue
         try:
             found = batch.column(0).cast(pa.int64()).to_numpy(zero_copy_only=False)
         except pa.ArrowInvalid:  # "1.0" is a whole number, too
             found = numbers(column, batch.column(0), first_row)
-        known = (found >= 0) & (found < outputs) & (found == np.floor(found))
+        known = (found >= 0) & (found < of.outputs) & (found == np.floor(found))
         if not known.all():
             bad = int(np.argmin(known))
             raise InvalidInputError(
                 f"row {first_row + bad} of {reader.name} holds the report {batch.column(0)[bad]}; "
-                f"those of the mechanism are 0 to {outputs - 1}"
+                f"those of the mechanism are 0 to {of.outputs - 1}"
             )
         yield found.astype(np.int64)
 
 
 # ------------------------------------------------------------ reports that are sets
-
-
-def report_type(made: AnyDesign) -> pa.DataType:
-    """Return how the reports of a mechanism are written: as numbers, or sets as text."""
-    if made.encoding is None:
-        return pa.int32()
-    return pa.string() if made.encoding.sets else pa.int64()
 
 
 def written_sets(reports: NDArray[np.uint8]) -> pa.Array:

@@ -27,8 +27,8 @@ from ldpopt.core.files import whole_directory, whole_file
 from ldpopt.core.workers import Parallel, workers
 from ldpopt.release.agreement import Agreement, agreement
 from ldpopt.release.designing import AnyDesign, opened
-from ldpopt.release.reading import PREFIX, report_type, written_sets
-from ldpopt.release.sampling import ExactSampler, RandomWords, secure_words, seeded_words
+from ldpopt.release.reading import PREFIX, written_sets
+from ldpopt.release.sampling import secure_words, seeded_words
 from ldpopt.tables.files import TableReader, check_name, open_table
 
 Counts = NDArray[np.int64]
@@ -119,11 +119,9 @@ def privatize(
 
 def in_words(made: AnyDesign) -> str:
     """Say what the reports of a mechanism are."""
-    if made.encoding is None:
-        return f"numbers from 0 to {made.mechanism.shape[1] - 1}"
-    if made.encoding.sets:
+    if made.randomizer.sets:
         return f"sets of its {made.inputs:,} inputs, their bits in hexadecimal digits"
-    return f"numbers from 0 to {made.encoding.outputs - 1}"
+    return f"numbers from 0 to {made.randomizer.outputs - 1}"
 
 
 def check_ending(released: Path) -> str:
@@ -172,27 +170,18 @@ def _drawn(reader: TableReader, made: AnyDesign, seed: int | None, start: int = 
         seed: the seed of repeatable noise.
         start: how many rows come before the part.
     """
-    each = 1 if made.encoding is None else made.encoding.words
-    words = secure_words if seed is None else seeded_words(seed, start * each)
-    sample = _sampler(made, words)
+    of = made.randomizer
+    words = secure_words if seed is None else seeded_words(seed, start * of.words)
     for codes in made.domain.rows(reader, part=True):
-        yield np.bincount(codes, minlength=made.inputs), sample(codes)
-
-
-def _sampler(made: AnyDesign, words: RandomWords) -> Callable[[NDArray[np.int64]], NDArray[Any]]:
-    """Return what draws the reports of inputs with exactly the probabilities of the mechanism."""
-    if made.encoding is not None:
-        return partial(made.encoding.sample, words=words)
-    exact = ExactSampler(made.mechanism, words)
-    return lambda codes: exact.sample(codes).astype(np.int32)
+        yield np.bincount(codes, minlength=made.inputs), of.sample(codes, words)
 
 
 def _write(draft: Path, suffix: str, made: AnyDesign, drawn: Iterable[Drawn]) -> Iterator[Counts]:
     """Write reports as they come; yields how often each input occurs among their rows."""
-    schema = pa.schema([(PREFIX + made.fingerprint, report_type(made))])
+    schema = pa.schema([(PREFIX + made.fingerprint, made.randomizer.stored)])
     with _writer(draft, suffix, schema) as write:
         for counts, found in drawn:
-            cells = pa.array(found) if found.ndim == 1 else written_sets(found)
+            cells = written_sets(found) if made.randomizer.sets else pa.array(found, schema.types[0])
             write(pa.record_batch([cells], schema=schema))
             yield counts
 

@@ -28,7 +28,6 @@ from ldpopt.core.exact import printable
 from ldpopt.core.files import locked, write_whole
 from ldpopt.core.rounding import at_least, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
-from ldpopt.measures.levels import rldp_level
 from ldpopt.measures.repeated_reports import Together, together
 from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.release.designed import Design
@@ -47,16 +46,12 @@ def reports_together(made: AnyDesign, reports: int) -> Together:
 
     Of an encoding, whose level holds for all distributions, over all of them.
     """
-    if made.encoding is not None:
-        return _against_all(made, reports)
-    return together(made.mechanism, made.uncertainty, reports)
+    return together(*made.compared(made.uncertainty), reports)
 
 
 def _against_all(made: AnyDesign, reports: int) -> Together:
     """Compute the level of several reports about one person over all distributions: levels add up."""
-    if made.encoding is not None:
-        return together(made.encoding.pair, AllDistributions(2, 1), reports)
-    return together(made.mechanism, AllDistributions(*made.domain.shape), reports)
+    return together(*made.compared(AllDistributions(*made.domain.shape)), reports)
 
 
 def _level(reports: Together) -> str:
@@ -69,11 +64,7 @@ def _level(reports: Together) -> str:
 
 def adds_up(made: Design) -> bool:
     """Return whether the mechanism keeps its level against all distributions, where levels add up."""
-    if made.encoding is not None:
-        return True
-    everything = AllDistributions(*made.domain.shape)
-    level = rldp_level(made.mechanism, everything).level
-    return level <= made.question.epsilon * (1 + ROUNDING)
+    return made.universal_level.level <= made.question.epsilon * (1 + ROUNDING)
 
 
 def keeps_promise(made: AnyDesign, reports: Together) -> bool:

@@ -27,12 +27,13 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits
+from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.quantiles import chi2_quantile
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
-from ldpopt.engine.solving import mechanism_for
+from ldpopt.engine.solving import answer_for
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.robust_fidelity import RobustFidelity, query_error
@@ -123,8 +124,8 @@ def split(
     matrices, errors = [], []
     for groups in columns:
         part = _part(F, table, epsilon, wanted.secret, groups, 1 / len(columns))
-        found = mechanism_for(part.problem, gap=gap, time_limit=time_limit / len(columns))
-        if found is None:
+        found = answer_for(part.problem, gap=gap, time_limit=time_limit / len(columns))
+        if not isinstance(found, Mechanism):
             raise InvalidInputError(f"no mechanism for a column in {time_limit / len(columns):.3g} s")
         matrices.append(part.lifted(found.matrix))
         errors.append(part.error(found.matrix))
@@ -145,8 +146,8 @@ def sampled(table: Array, epsilon: float, queries: Any, gap: float, time_limit: 
     matrices, errors = [], []
     for values in columns:
         asked, seconds = BroadFidelity(epsilon, len(values)), time_limit / len(columns)
-        found = mechanism_for(asked, "restricted-designs", gap=gap, time_limit=seconds)
-        if found is None:
+        found = answer_for(asked, "restricted-designs", gap=gap, time_limit=seconds)
+        if not isinstance(found, Mechanism):
             raise InvalidInputError(f"no mechanism for a column in {seconds:.3g} s")
         selection = found.matrix
         matrices.append(selection[values.argmax(axis=0)])

@@ -1,5 +1,18 @@
 """Say in a line what each method of design does; no solver is imported, so that a listing is quick."""
 
+from ldpopt.core.errors import LdpoptError
+from ldpopt.mechanisms import ENCODINGS
+
+
+def _summary(name: str) -> str:
+    """Read the line of an encoding from its source; one broken plug-in does not hide the others."""
+    try:
+        source = ENCODINGS.source(name)
+        return str(source.constants.get("summary", source.summary))
+    except LdpoptError as error:
+        return f"BROKEN: {error}"
+
+
 SUMMARIES = {
     "optimum": "seeks the best of all that are private against the confidence set",
     "polyopt": "seeks the best over the polytopes around the confidence set",
@@ -17,9 +30,7 @@ SUMMARIES = {
     "grr": "randomised response on all columns",
     "sampled": "a report about one of the wanted columns, drawn and announced, by subset selection",
     "split": "a report about one public column, drawn and announced, by the best mechanism found for it",
-    "subset": "a random set of cells, the own one more probably than others; up to 65,536, no matrix",
-    "hashing": "the bucket of the cell under a random hash function, with noise; up to 65,536 cells",
-    "unary": "each cell by itself, the own one more probably than others; up to 65,536, no matrix",
+    **{name: _summary(name) for name in ENCODINGS},
     "hadamard": "the sign of the cell in a column of a Hadamard matrix, with noise; up to 65,536 cells",
 }
 """By the name of the method, the one that ``auto`` prefers first."""

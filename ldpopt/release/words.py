@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ldpopt.core.exact import CEILING, exp_below, is_private
+from ldpopt.core.exact import CEILING
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.measures.intervals import LEVEL
-from ldpopt.mechanisms import SubsetSelection
+from ldpopt.measures.levels import Level
+from ldpopt.mechanisms.encodings import SubsetSelection
+from ldpopt.mechanisms.randomizer import Told
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import Accuracy
 from ldpopt.release.designed import Design
@@ -64,16 +66,14 @@ def holds_for(made: Design) -> str:
 def hides_all(made: AnyDesign) -> bool:
     """Return whether any two inputs are hidden from each other at the level of the promise, exactly.
 
-    The matrix says so, not the name of the method, which no claim decides.
+    The mechanism says so, not the name of the method, which no claim decides.
     """
-    if made.encoding is not None:
-        return made.encoding.exact.ratio <= exp_below(made.promise.epsilon)
-    return is_private(made.mechanism.matrix.tolist(), range(made.inputs), made.promise.epsilon)
+    return made.randomizer.hides(made.promise.epsilon)
 
 
 def tells_public(made: AnyDesign) -> bool:
     """Return whether the report is the public value itself: a report for each, whatever the secret."""
-    if made.domain.public is None or made.encoding is not None:
+    if made.domain.public is None or made.ldp_level < math.inf:
         return False
     rows = made.mechanism.matrix.reshape(*made.domain.shape, -1)
     apart = len(set(rows[0].argmax(axis=1))) == len(made.domain.public)
@@ -151,15 +151,14 @@ def two_digits(points: float) -> str:
 
 def attained(made: Design) -> str:
     """Say the exact level of the mechanism, and by which report two secrets are told apart so far."""
-    level, labels = made.level, made.domain.secret.labels
-    attains = f"level {level.level:.4g} of {in_full(made.question.epsilon)} allowed"
-    if made.encoding is not None:
-        said = "by a report that supports one of two inputs and not the other"
-        return f"{attains}, {said}"
-    return (
-        f"{attains} {against(made)}, at report {level.y}: {labels[level.s]} against "
-        f"{labels[level.other]}"
-    )
+    attains = f"level {made.level.level:.4g} of {in_full(made.question.epsilon)} allowed"
+    return f"{attains} {against(made)}, {told(made, made.level).sentence}"
+
+
+def told(made: AnyDesign, level: Level) -> Told:
+    """Say by which report two secrets are told apart so far, and which."""
+    labels = made.domain.secret.labels
+    return made.randomizer.told(level.y, f"{labels[level.s]} against {labels[level.other]}")
 
 
 def learnable(made: Design) -> str:
@@ -171,7 +170,7 @@ def learnable(made: Design) -> str:
             "times as many rows give them as precisely as the raw data"
         )
     said = f"{made.rows:,} reports determine {known or 'none'} of the {inputs} frequencies of the data"
-    if made.encoding is None:
+    if made.dimensions is not None:
         said += f", {made.dimensions} of the {inputs - 1} dimensions of their distribution"
     return f"{said}; other estimates are ranges"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -138,7 +139,7 @@ def _marked_utility(loaded: Loaded) -> Callable[[str], str]:
 
 def _use(made: Design) -> Iterator[Fact]:
     """State how useful the reports are."""
-    if not made.informs and made.encoding is None:
+    if not (made.informs or math.isnan(made.information)):
         share = (
             f"{percent(made.information / made.entropy)} of H(X), what the data as they are would tell"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 from markupsafe import Markup
 
 from ldpopt.core.measure import INFORMATION
-from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.rounding import in_full
 from ldpopt.engine.verifying import NOT_CERTIFIED, NOT_CHECKED
 from ldpopt.release.accuracy import accuracies
 from ldpopt.release.designed import Design
+from ldpopt.release.matrix import Matrix
 from ldpopt.release.words import margin, promise_of
 from ldpopt.report import figures, tradeoff
 from ldpopt.report.answer import data_entropy, proven_ceiling
@@ -46,7 +47,7 @@ def trade_off_curve(
     if not loaded.verification:
         said = "undecided" if loaded.verification.verdict is None else "refuted"
         return None, f"No curve was computed: the result is {said}."
-    if isinstance(content, Design) and content.encoding is not None:
+    if isinstance(content, Design) and math.isnan(content.information):
         return (
             None,
             "No curve was computed: it compares information, which is not computed of encodings.",
@@ -160,7 +161,7 @@ def _inputs(loaded: Loaded) -> list[str]:
     if isinstance(loaded.content, Design):
         return list(map(isolated, loaded.content.domain.labels))
     found = loaded.result.mechanism
-    labels = found.inputs if isinstance(found, Mechanism) else ()
+    labels = () if found is None else found.inputs
     return [isolated(label_text(label)) for label in labels]
 
 
@@ -177,7 +178,7 @@ def _explored_point(
         return plain
     if isinstance(made, Design):
         counts = made.question.counts
-        parts = accuracies(mechanism.matrix, counts, made.domain)
+        parts = accuracies(Matrix(mechanism), counts, made.domain)
         said = (f"{part.name} {margin(part, int(counts.sum()))}" for part in parts)
         plain["accuracy"] = list(map(isolated, said))
     if mechanism.matrix.size <= MOST_CELLS:

@@ -10,18 +10,17 @@ from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED
+from ldpopt.measures.levels import Level
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
+from ldpopt.release.words import told
 from ldpopt.report.files import Loaded
 from ldpopt.report.heatmap import probability
 from ldpopt.report.parts import Fact, Grid
-from ldpopt.report.words import abbreviated, label_text
+from ldpopt.report.words import abbreviated
 
 AUDIT_SAMPLES, AUDIT_CONFIDENCE = 200_000, 1 - 1e-6
 """Reports per secret that are attacked, and how sure an attack must be to fail a result."""
-
-EITHER = Fact("Report", "any that supports one of two inputs and not the other", "it tells most")
-"""The reports of an encoding at which its level is attained."""
 
 
 def audited(content: AnyDesign | Result, limits: Limits = UNLIMITED) -> Audit | None:
@@ -34,21 +33,20 @@ def audited(content: AnyDesign | Result, limits: Limits = UNLIMITED) -> Audit | 
 
 def worst_case(made: Design) -> list[Fact]:
     """Name the report and the two secrets at which the level is attained."""
-    level, labels = made.level, made.domain.secret.labels
     allowed = f"of {factor_at_most(made.question.epsilon, 4)} allowed; {NOT_CHECKED}"
-    factor = Fact("Factor", f"{math.exp(level.level):.4g}", allowed)
-    if made.encoding is not None:
-        return [EITHER, factor]
-    return [
-        Fact("Report", label_text(made.mechanism.outputs[level.y]), "the one that tells most"),
-        Fact("Secrets", f"{labels[level.s]} against {labels[level.other]}"),
-        factor,
-    ]
+    return [*telling(made, made.level), Fact("Factor", f"{math.exp(made.level.level):.4g}", allowed)]
+
+
+def telling(made: AnyDesign, level: Level) -> list[Fact]:
+    """Name the report at which a level is attained, and the two secrets, where not any two will do."""
+    found = told(made, level)
+    secrets = [Fact("Secrets", found.secrets)] * bool(found.secrets)
+    return [Fact("Report", found.report, "it tells most"), *secrets]
 
 
 def witness(made: Design) -> Grid | None:
     """Show the distribution of the set that attains the level, as P(u | s), for the two secrets."""
-    if made.domain.public is None or made.encoding is not None:
+    if made.domain.public is None or made.level.witness.shape != made.domain.shape:
         return None
     level, secrets = made.level, made.domain.secret.labels
     rows = []

@@ -14,7 +14,6 @@ from ldpopt.core.exact import SECONDS
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, Verification, read_document, verify_document, within
-from ldpopt.measures.levels import rldp_level
 from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import PublicDesign, load_public
 from ldpopt.release.recovering import NOT_AT_ALL, WORDS
@@ -23,23 +22,21 @@ from ldpopt.release.words import against, promise
 from ldpopt.report.answer import plain_answer
 from ldpopt.report.heatmap import design_heatmap
 from ldpopt.report.parts import Fact, Part, Summary
-from ldpopt.report.privacy import EITHER, audited
+from ldpopt.report.privacy import audited, telling
 from ldpopt.report.question import released, values
 from ldpopt.report.reproducing import public_commands
 from ldpopt.report.signing import (
-    MOST_NAMED,
     OPEN,
     UNCHECKED,
     Guard,
     Signing,
-    encoded_without_noise,
     limited,
     measured,
+    rare,
     repeated,
     shift,
-    without_noise,
 )
-from ldpopt.report.words import label_text, number
+from ldpopt.report.words import number
 
 NO_COUNTS = "its counts are not in this file"
 NO_LEVEL = "the file states no level that holds whatever the distribution of the data"
@@ -74,6 +71,7 @@ def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
     """
     made, verification, file = loaded.content, loaded.verification, Path(loaded.path).name
     level, marked = in_full(made.promise.epsilon), verification.marked_promise
+    dense = made.randomizer.dense
     title = marked(f"{released(made)}, ε = {level}")
     return Part(
         id=name,
@@ -85,8 +83,8 @@ def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
         explanation=[_promised(loaded), *([_proven(made)] if verification.usable else [])],
         question=_question(made),
         answer=[_level(loaded) if verification.usable else Fact("Level", "not proven")],
-        plain_answer=[] if made.encoding is None else plain_answer(made.encoding.plain),
-        mechanism=None if made.encoding else design_heatmap(made.domain, made.mechanism),
+        plain_answer=plain_answer(made.randomizer.to_json()) if dense is None else [],
+        mechanism=None if dense is None else design_heatmap(made.domain, dense),
         claims=verification.claims,
         unchecked=verification.unchecked,
         verified=verification.verdict,
@@ -157,16 +155,10 @@ def _level(loaded: Published) -> Fact:
 
 def _worst_case(made: PublicDesign) -> list[Fact]:
     """Name the report and the two secrets that some distribution tells apart best."""
-    if made.encoding is not None:
-        note = f"for the worst distribution of all; {NOT_CHECKED}"
-        return [EITHER, Fact("Factor", f"{math.exp(made.encoding.level):.4g}", note)]
-    level, labels = rldp_level(made.mechanism, made.uncertainty), made.domain.secret.labels
+    level = made.universal_level
     factor = "without limit" if math.isinf(level.level) else f"{math.exp(level.level):.4g}"
-    return [
-        Fact("Report", label_text(made.mechanism.outputs[level.y]), "the one that tells most"),
-        Fact("Secrets", f"{labels[level.s]} against {labels[level.other]}"),
-        Fact("Factor", factor, f"for the worst distribution of all; {NOT_CHECKED}"),
-    ]
+    note = f"for the worst distribution of all; {NOT_CHECKED}"
+    return [*telling(made, level), Fact("Factor", factor, note)]
 
 
 # ------------------------------------------------------------ what is signed
@@ -188,7 +180,7 @@ def _signing(loaded: Published) -> Signing:
         beware,
         list(_guards(made)),
         f"{_promised(loaded)} {_proven(made)}".removesuffix("."),
-        list(_rare(made)),
+        list(rare(made)),
         [f"{told[0].upper()}{told[1:]}"],
     )
 
@@ -197,8 +189,8 @@ def _guards(made: PublicDesign) -> Iterator[Guard]:
     """List who may look at a report, and whether the secret is hidden from them."""
     secret, public, epsilon = made.domain.secret.name, made.domain.public, made.promise.epsilon
     proven = made.proven
-    if proven is None:  # not of an encoding, whose promise is always decided
-        level = rldp_level(made.mechanism, made.uncertainty).level
+    if proven is None:
+        level = made.universal_level.level
         known, known_in_short = f"{shift(level, secret)} [{NOT_CHECKED}]", measured(level, epsilon)
     else:
         known = (
@@ -237,17 +229,3 @@ def _guards(made: PublicDesign) -> Iterator[Guard]:
         True,
         "the mechanism is about reports, not about what they are made from",
     )
-
-
-def _rare(made: PublicDesign) -> Iterator[str]:
-    """Name the inputs that nearly always give the same report."""
-    if made.encoding is not None:
-        yield from encoded_without_noise(made.encoding)
-        return
-    matrix = made.mechanism.matrix
-    fixed = without_noise(matrix)
-    for x in fixed[:MOST_NAMED]:
-        output = made.mechanism.outputs[int(matrix[x].argmax())]
-        yield f"{made.domain.labels[x]}: the report {label_text(output)}"
-    if len(fixed) > MOST_NAMED:
-        yield f"and {len(fixed) - MOST_NAMED} more inputs"

@@ -13,12 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.exact import is_counted
-from ldpopt.core.rounding import factor_at_most, percent
-from ldpopt.core.validate import Array
+from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.intervals import LEVEL
-from ldpopt.mechanisms.likeliest import likeliest
-from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.repetition import (
@@ -35,7 +32,6 @@ from ldpopt.release.words import against, caveat, hides_all, margin
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact
 from ldpopt.report.reproducing import embedded_table
-from ldpopt.report.words import label_text
 
 ALWAYS = Fraction(999_999, 1_000_000)
 """An input with a report of at least this probability is named: it has practically no noise."""
@@ -85,7 +81,7 @@ def signing(loaded: Loaded) -> Signing | None:
         list(_beware(loaded, made)),
         list(_guards(made)),
         hidden(made),
-        list(_rare(made)),
+        list(rare(made, made.question.counts.ravel())),
         list(_accuracy(made)),
     )
 
@@ -216,33 +212,27 @@ def shift(level: float, what: str) -> str:
     return f"the odds between two values of {what} shift by a factor of {factor_at_most(level)} at most"
 
 
-def _rare(made: Design) -> Iterator[str]:
-    """Name the inputs that nearly always give the same report, and how many rows give it."""
-    if made.encoding is not None:
-        yield from encoded_without_noise(made.encoding)
+def rare(made: AnyDesign, counts: NDArray[np.int64] | None = None) -> Iterator[str]:
+    """Name the inputs that nearly always give the same report, and how many rows give it.
+
+    Args:
+        made: the design.
+        counts: the counts of its table, an entry per input; None for a public file.
+    """
+    labels, p = made.domain.labels, None if counts is None else counts / counts.sum()
+    found = made.randomizer.fixed(ALWAYS, p)
+    if len(found) == made.inputs and len(reports := set(found.values())) == 1:
+        yield f"each of the {made.inputs:,} inputs: the report {reports.pop()}"
         return
-    matrix, counts = made.mechanism.matrix, made.question.counts.ravel()
-    labels, law = made.domain.labels, counts / counts.sum() @ matrix
-    fixed = without_noise(matrix)
-    for x in fixed[np.argsort(counts[fixed], kind="stable")][:MOST_NAMED]:
-        y = int(matrix[x].argmax())
-        name = label_text(made.mechanism.outputs[y])
-        rows = f"{counts[x]:,} row{'' if counts[x] == 1 else 's'}"
-        yield f"{labels[x]} ({rows}): the report {name}, which {percent(law[y], 2)} of all rows give"
-    if len(fixed) > MOST_NAMED:
-        yield f"and {len(fixed) - MOST_NAMED} more inputs"
-
-
-def without_noise(matrix: Array) -> NDArray[np.int64]:
-    """List the inputs with a report of at least the probability :data:`ALWAYS`, exactly."""
-    return np.flatnonzero([largest >= ALWAYS for largest in matrix.max(axis=1).tolist()])
-
-
-def encoded_without_noise(encoding: StatedEncoding) -> Iterator[str]:
-    """Say that the inputs of an encoding nearly always give the same report: all of them, or none."""
-    largest, supported = likeliest(encoding)
-    if largest >= ALWAYS:
-        yield f"each of the {encoding.inputs:,} inputs: the report that supports {supported}"
+    if counts is None:
+        inputs = {x: labels[x] for x in found}
+    else:
+        rows = {x: f"{counts[x]:,} row{'' if counts[x] == 1 else 's'}" for x in found}
+        inputs = {x: f"{labels[x]} ({rows[x]})" for x in sorted(found, key=lambda x: counts[x])}
+    for x in list(inputs)[:MOST_NAMED]:
+        yield f"{inputs[x]}: the report {found[x]}"
+    if len(found) > MOST_NAMED:
+        yield f"and {len(found) - MOST_NAMED} more inputs"
 
 
 def _accuracy(made: Design) -> Iterator[str]:

@@ -112,7 +112,7 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
             method.build is not None,
         )
         for name, method in METHODS.items()
-        if name == made.method or (reasons[name] is None and method.build is None and not method.encoded)
+        if name == made.method or (reasons[name] is None and method.build is None and method.informs)
     }
     work = _Work(made.result, made.question.epsilon, made.method, tasks, seconds, progress)
     refused = tuple(
@@ -206,7 +206,7 @@ class _Work:
         self._keep(own_name, epsilon, result)
 
     def _keep(self, name: str, epsilon: float, result: Result) -> None:
-        if isinstance(result.mechanism, Mechanism):
+        if result.mechanism is not None:
             self.mechanisms[name, epsilon] = result.mechanism
 
     def done(self, refused: tuple[str, ...]) -> TradeOff:

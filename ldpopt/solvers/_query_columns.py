@@ -18,7 +18,7 @@ import numpy as np
 
 from ldpopt.core.forms.query_program import ClimbedCone
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms import randomized_response
+from ldpopt.mechanisms.catalogue import randomized_response
 
 
 class Listed:

@@ -35,7 +35,7 @@ from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel_fidelity import alpha_of
-from ldpopt.mechanisms import randomized_response
+from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.solvers._columns.compact_program import BACK_OFF, longest_step
 
 GAP = 1e-11

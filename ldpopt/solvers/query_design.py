@@ -27,7 +27,7 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms import randomized_response
+from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.solvers._columns.compact_program import BACK_OFF, longest_step
 from ldpopt.solvers._query_columns import Climbed, Listed
 

@@ -18,7 +18,7 @@ KNOWN = {
     "grr": lambda e: (randomized_response(6, e), 3),
     "srr": lambda e: (secret_randomized_response(2, 3, e), 3),
     "subsets": lambda e: (subset_selection(6, e, 2), 1),
-    "design": lambda e: (METHODS["learn"].mechanism(Question(np.ones((4, 10)), e), 1e-6, 9), 10),
+    "design": lambda e: (METHODS["learn"].randomizer(Question(np.ones((4, 10)), e), 1e-6, 9).dense, 10),
 }
 EPSILONS = (0.05, 1.0, 5.0, 12.0, 29.0)
 

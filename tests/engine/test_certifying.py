@@ -9,8 +9,9 @@ from known import TABLE
 from ldpopt import solve, verify
 from ldpopt.checker.kernel import alarm
 from ldpopt.engine.certifying import NO_AUDIT
-from ldpopt.engine.solving import mechanism_for
+from ldpopt.engine.solving import answer_for
 from ldpopt.problems import BroadFidelity, RobustOptimum, SquareFidelity, Staircase, UEConditional
+from ldpopt.release.matrix import released
 
 
 @pytest.mark.parametrize(
@@ -56,5 +57,6 @@ def test_a_mechanism_alone_is_not_evaluated(monkeypatch):
     whole = solve(problem)
     for part in ("claim", "audit"):
         monkeypatch.setattr(type(problem), part, None)
-    assert mechanism_for(problem, time_limit=1000.0) == whole.mechanism
-    assert mechanism_for(BroadFidelity(1.0, 1000)) is None  # its answer is not a matrix
+    assert answer_for(problem, time_limit=1000.0) == whole.mechanism
+    wide = BroadFidelity(1.0, 1000)
+    assert released(wide, answer_for(wide)) is None  # its answer is not a matrix

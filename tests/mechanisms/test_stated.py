@@ -95,7 +95,7 @@ def test_words_that_would_favour_some_are_drawn_again():
         ({"own": 0.3}, "multiple of 2\\^-52"),
         ({"other": 0.1}, "multiple of 2\\^-52"),
         ({"own": 0.25}, "more often"),
-        ({"kind": "other"}, "one of unary, subset, hashing"),
+        ({"kind": "other"}, "unknown encoding 'other'"),
         ({"size": 2}, "no key 'size'"),
     ],
 )

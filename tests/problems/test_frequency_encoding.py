@@ -14,7 +14,7 @@ ASKED = {"encoding": "hashing", "inputs": 4, "epsilon": 1.0}
     ("change", "said"),
     [
         ({"buckets": 4}, "the number of buckets must be prime, not 4"),
-        ({"encoding": "unary", "buckets": 3}, "buckets are for the encoding 'hashing', not 'unary'"),
+        ({"encoding": "unary", "buckets": 3}, "the encoding 'unary' has no buckets"),
         ({"inputs": 1}, "inputs must be a whole number from 2"),
         ({"encoding": "rappor"}, "encoding must be"),
     ],

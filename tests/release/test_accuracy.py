@@ -7,11 +7,13 @@ import pytest
 from scipy.stats import binom, norm
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures import estimators
 from ldpopt.measures.intervals import score_intervals
 from ldpopt.release.accuracy import MOST_ROWS, Accuracy, accuracies, column_groups
 from ldpopt.release.comparing import best
 from ldpopt.release.designing import design, load_design
+from ldpopt.release.matrix import Matrix
 from ldpopt.release.words import margin, outcome
 
 RNG = np.random.default_rng(3)
@@ -30,7 +32,7 @@ def made():
 
 
 def test_the_queries_are_the_columns(made):
-    queries = {query.name: query.weights for query in column_groups(made.domain)}
+    queries = {query.name: query.values.weights for query in column_groups(made.domain)}
     assert list(queries) == ["diagnosis", "ward", "sex"]
     p = made.question.p_hat.ravel()
     for name, weights in queries.items():
@@ -64,7 +66,7 @@ def test_it_is_the_covariance_of_the_estimate(made):
     p = (made.question.counts + 0.5).ravel() / (made.question.counts + 0.5).sum()
     spread = estimators.covariance(W, p, 1)
     for query, found in zip(column_groups(made.domain), made.accuracy(), strict=True):
-        expected = np.diag(query.weights @ spread @ query.weights.T)
+        expected = np.diag(query.values.weights @ spread @ query.values.weights.T)
         assert found.variances == pytest.approx(expected)
 
 
@@ -82,8 +84,8 @@ def test_the_margin_covers_the_estimates(method):
     other = design(TABLE, "diagnosis", ["ward", "sex"], epsilon=2.0, method=method)
     W, p = other.mechanism.matrix, other.question.p_hat.ravel()
     queries = column_groups(other.domain)
-    C = np.vstack([query.weights for query in queries])
-    sizes = [len(query.weights) for query in queries]
+    C = np.vstack([query.values.weights for query in queries])
+    sizes = [len(query.values.weights) for query in queries]
     margins = np.repeat([found.margin(N) for found in other.accuracy()], sizes)
     counts = np.random.default_rng(7).multinomial(N, p @ W, size=RUNS)
     estimates = np.array([score_intervals(W, c, C).value for c in counts])
@@ -96,7 +98,7 @@ def test_the_margin_covers_the_estimates(method):
 def test_what_the_reports_leave_open():
     W = np.tile(np.eye(4), (3, 1))
     domain = design(TABLE, "diagnosis", "ward", epsilon=1.0, method="grr").domain
-    secret, public = accuracies(W, np.ones((3, 4), np.int64), domain)
+    secret, public = accuracies(Matrix(Mechanism(W)), np.ones((3, 4), np.int64), domain)
     assert np.isinf(secret.variances).all()
     assert secret.rows_for(0.01) == math.inf
     assert margin(secret, N) == "not determined"

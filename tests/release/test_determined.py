@@ -10,8 +10,9 @@ from scipy.stats import binom
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures.intervals import margins, score_intervals
 from ldpopt.mechanisms import randomized_response
+from ldpopt.mechanisms.randomizer import Values
 from ldpopt.mechanisms.stated import encoding
-from ldpopt.release.accuracy import encoded_covariance, report_variances
+from ldpopt.release.accuracy import likely
 from ldpopt.release.designing import design
 from ldpopt.release.estimating import frequencies
 from ldpopt.release.ranges import confidence_intervals
@@ -44,7 +45,8 @@ def test_nearly_singular_is_not_determined(gap, capsys):
     assert "determine 4 of the 8 frequencies of the data, 5 of the 7 dimensions" in learnable(made)
     assert made.sample_factor == np.inf
     assert "u not determined" in outcome(made)
-    margin = margins(report_variances(W, made.question.counts, np.eye(8)), n)
+    cells = made.randomizer.variances(likely(made.question.counts), [Values(np.arange(8), 8)])
+    margin = margins(cells[0], n)
     counts = RNG.multinomial(n, made.question.p_hat.ravel() @ W)
     found = frequencies(counts, made)
     assert [row.determined for row in found.group("joint")] == np.isfinite(margin).tolist()
@@ -161,7 +163,7 @@ def test_the_covariance_of_an_encoding(plain):
     marks = (of.supports(reports) - of.other) / (of.own - of.other)
     groups = np.array([0, 0, 1, 2, 2, 2])
     sums = np.stack([marks[:, groups == g].sum(axis=1) for g in range(3)], axis=1)
-    shares, sizes = np.bincount(groups, p), np.bincount(groups)
     expected = np.cov(sums.T)
-    found = encoded_covariance(of, shares, sizes, 1)
+    moments = of.moments(of.tallied(reports), [Values(groups, 3)])[0]
+    found = moments.covariance() * len(people)
     assert found == pytest.approx(expected, abs=0.03 * np.abs(expected).max())

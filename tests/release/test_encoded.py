@@ -65,7 +65,7 @@ def test_the_whole_chain(made, tmp_path):
 
 def test_changed_files_are_not_used(made, tmp_path):
     file, public = tmp_path / "mech.json", tmp_path / "mech.public.json"
-    for target, where in ((file, made.to_json()["answer"]), (public, made.public.encoding.plain)):
+    for target, where in ((file, made.to_json()["answer"]), (public, made.public.randomizer.plain)):
         document = json.loads(json.dumps((made if target == file else made.public).to_json()))
         place = document["answer"] if target == file else document["mechanism"]["encoding"]
         place["own"] = where["own"] - 2.0**-52
@@ -77,7 +77,7 @@ def test_changed_files_are_not_used(made, tmp_path):
 def test_intervals_cover_and_predictions_hold(made):
     """Of 60 releases: each interval covers as stated, and the squared error is the predicted one."""
     n, runs = 4000, 60
-    counts, of = made.question.counts, made.encoding
+    counts, of = made.question.counts, made.randomizer
     x = np.repeat(np.arange(counts.size), counts.ravel())
     truth = [*counts.sum(axis=1) / n, *counts.sum(axis=0) / n, *counts.ravel() / n]
     covered, errors = 0, np.zeros(len(truth))
@@ -107,7 +107,7 @@ def test_parts_of_a_table_have_the_reports_of_the_whole(made, tmp_path):
     whole = report_counts(tmp_path / "released.csv", made)
     assert (whole == report_counts(tmp_path / "parts", made)).all()
     assert whole[-1] == 4000
-    bad = "xfff" if made.encoding.sets else str(made.encoding.outputs)
+    bad = "xfff" if made.randomizer.sets else str(made.randomizer.outputs)
     for wrong in (bad, "x0"):
         (tmp_path / "bad.csv").write_text("\n".join([lines[0], lines[1], wrong]))
         with pytest.raises(InvalidInputError, match=r"row [23] |x0"):
@@ -122,7 +122,7 @@ def test_audit(made, tmp_path):
     assert found.passed
     assert found["ldp"].holds
     assert len(found.empirical) == 2
-    nearly = encoding({**made.encoding.plain, "own": 1 - 2.0**-52})
+    nearly = encoding({**made.randomizer.plain, "own": 1 - 2.0**-52})
 
     def sampler(x):
         return nearly.sample(x, seeded_words(int(x.sum())))
@@ -145,7 +145,7 @@ def test_page(tmp_path):
 def test_several_reports_share_the_level(made):
     twice = design(TABLE, "illness", "ward", epsilon=2.0, method=made.method, reports=2)
     assert twice.verification
-    assert twice.encoding.level <= 1.0 + 1e-12
+    assert twice.randomizer.level <= 1.0 + 1e-12
     assert twice.public.universal
 
 
@@ -158,7 +158,7 @@ def test_compare_ranks_encodings_by_their_error():
     }
     assert errors["subset"] == pytest.approx(errors["learn"], rel=1e-9)
     assert errors["subset"] < min(errors[name] for name in ("unary", "hashing", "hadamard"))
-    assert best(found).encoding is None  # information is not computed of encodings
+    assert best(found).randomizer.dense is not None  # information is not computed of encodings
     assert np.isnan(found["unary"].information)
     same = found["subset"].sample_factor, found["learn"].sample_factor
     assert same[0] == pytest.approx(same[1], rel=1e-9)

@@ -12,9 +12,9 @@ import pytest
 from programs import in_python, node, node_reports, plain_python, python_reports
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.mechanisms.randomizer import MOST_VECTORS
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.exporting import Sampler, export
-from ldpopt.release.procedures import MOST_VECTORS
 
 ROWS = 100_000
 SURE = "0.999999"
@@ -67,7 +67,7 @@ def audited(folder, ldpopt, tmp_path, made):
 
 def tampered(program, made):
     """The program with the rows of the first and the last input exchanged."""
-    first, last = (json.dumps(Sampler(made).procedure.ends[x]) for x in (0, -1))
+    first, last = (json.dumps(Sampler(made).randomizer.numbers["ends"][x]) for x in (0, -1))
     assert first in program
     assert first != last
     return program.replace(first, "FIRST").replace(last, first).replace("FIRST", last)
@@ -307,12 +307,14 @@ def test_the_vectors_pin_down_the_mechanism(made):
     """Every end of every row is between two vectors: a program with another sum fails one of them."""
     sampler = Sampler(made)
     found = {(x, bits): report for x, bits, report in sampler.vectors}
-    for x, ends in enumerate(sampler.procedure.ends):
+    for x, ends in enumerate(sampler.randomizer.numbers["ends"]):
         assert ends[-1] == 2**52
         for y, (low, high) in enumerate(zip([0, *ends], ends, strict=False)):
             if low < high:
                 assert found[x, low] == found[x, high - 1] == y
-    assert np.array_equal(np.diff(sampler.procedure.ends, prepend=0) / 2.0**52, made.mechanism.matrix)
+    assert np.array_equal(
+        np.diff(sampler.randomizer.numbers["ends"], prepend=0) / 2.0**52, made.mechanism.matrix
+    )
 
 
 def test_a_large_mechanism_has_some_vectors():

@@ -20,12 +20,12 @@ from programs import (
     python_reports,
 )
 
-from ldpopt.mechanisms import stated
+from ldpopt.mechanisms import stated, stated_hashing, stated_subset, stated_unary
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.designing import design, load_mechanism
 from ldpopt.release.estimating import estimate
 from ldpopt.release.exporting import Sampler, export
-from ldpopt.release.publishing import Promise, published_encoding
+from ldpopt.release.publishing import Promise, published
 from ldpopt.release.reading import written_sets
 from ldpopt.release.releasing import privatize
 from ldpopt.release.sampling import seeded_words
@@ -102,7 +102,7 @@ def test_the_same_words_give_the_same_reports_as_privatize(folder, browser, tmp_
     table = {name: cells[: len(rows)] for name, cells in PEOPLE.items()}
     privatize(table, made, tmp_path / "released.csv", seed=7)
     _, *written = (tmp_path / "released.csv").read_text().replace('"', "").split()
-    each = made.encoding.words
+    each = made.randomizer.words
     streams = (seeded_words(7)(each * len(rows)) >> np.uint64(12)).reshape(-1, each).tolist()
     cases = list(zip(rows, streams, strict=True))
     script = (folder / "sampler.js").read_text()
@@ -137,7 +137,7 @@ def test_the_vectors_pin_down_every_number(folder):
     made = load_mechanism(folder / "p.json")
     names = in_python((folder / "sampler.py").read_text())
     assert names["self_test"]() == len(Sampler(made).vectors)
-    for name, number in Sampler(made).procedure.numbers.items():
+    for name, number in Sampler(made).randomizer.numbers.items():
         for wrong in (number - 1, number + 1):
             names["SAMPLER"][name] = wrong
             with pytest.raises((ValueError, IndexError, ZeroDivisionError)):
@@ -149,7 +149,7 @@ def test_the_vectors_pin_down_every_number(folder):
 def test_sql_says_what_is_possible(folder, ldpopt):
     answer = ldpopt("export", "p.json", "--target", "sql", "-o", "s.sql", cwd=folder)
     assert answer.code == 2
-    assert "too many reports for a matrix; export it as js or python, or release" in answer.err
+    assert "export it as js or python: the target sql draws from rows of a matrix" in answer.err
     assert not (folder / "s.sql").exists()
 
 
@@ -183,7 +183,7 @@ def small_design(plain):
     k, of = plain["inputs"], encoding(plain)
     values = Attribute((Column("s", tuple(map(str, range(k)))),), tuple((x,) for x in range(k)))
     level = of.level * (1 + 1e-12)
-    return published_encoding(of, Domain(values, None), Promise(plain["kind"], level, "all", 0.05))
+    return published(of, Domain(values, None), Promise(plain["kind"], level, "all", 0.05))
 
 
 def drawn_again(plain, stream, span):
@@ -210,10 +210,11 @@ def test_every_stream_of_numbers_gives_the_stated_probabilities(plain, bits, tmp
     probabilities are those of the sampler of ``privatize``.
     """
     made, span = small_design(plain), 2**bits
-    streams = list(itertools.product(range(span), repeat=made.encoding.words))
+    streams = list(itertools.product(range(span), repeat=made.randomizer.words))
     program = small(export(made, "python"), plain, bits)
     (tmp_path / "sampler.js").write_text(small(export(made, "js"), plain, bits))
-    monkeypatch.setattr(stated, "BITS", bits)
+    for module in (stated, stated_unary, stated_subset, stated_hashing):
+        monkeypatch.setattr(module, "BITS", bits)
     cases, all_found = [], []
     for x in range(plain["inputs"]):
         row = {"s": str(x)}

@@ -14,6 +14,7 @@ from ldpopt.core.errors import LdpoptError, UnreadableFileError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify, verify_document
 from ldpopt.release.designing import design, load_design, load_mechanism
+from ldpopt.release.matrix import Matrix
 from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import load_public, public_path, published
 from ldpopt.release.recovering import APPROXIMATELY, NOT_AT_ALL, WORDS
@@ -239,7 +240,7 @@ def test_a_promise_for_all_distributions_is_proven():
 
 def test_a_mechanism_without_a_level_claims_none(private):
     rows = Mechanism([[1, 0], [0.5, 0.5], [0, 1], [0.5, 0.5]])
-    made = published(rows, private.domain, replace(private.promise, robust="known"))
+    made = published(Matrix(rows), private.domain, replace(private.promise, robust="known"))
     assert made.level is None
     claims = made.verification.claims
     assert [claim.what for claim in claims] == ["stochastic", "inputs", "promise", "digest"]
@@ -256,7 +257,7 @@ def test_a_promise_for_all_distributions_does_not_hide_behind_counts(private):
         (revealing, alone, "promise"),
         (private.mechanism, several, "together"),
     ):
-        found = published(mechanism, private.domain, promise).verification
+        found = published(Matrix(mechanism), private.domain, promise).verification
         assert [claim.what for claim in found.claims if claim.holds is False] == [what]
         assert found.verdict is False
 
@@ -264,13 +265,13 @@ def test_a_promise_for_all_distributions_does_not_hide_behind_counts(private):
 def test_a_level_of_several_reports_near_a_table_is_left_open(private):
     """Two reports may keep 1.5 near the table although twice the level for all distributions is more."""
     two = replace(private.promise, epsilon=0.9, reports=2, together=1.5)
-    found = published(private.mechanism, private.domain, two).verification
+    found = published(Matrix(private.mechanism), private.domain, two).verification
     assert found.verdict is OPEN
     assert "together" in [claim.what for claim in found.claims if claim.open]
     wide = replace(two, epsilon=20.0)
-    assert not published(private.mechanism, private.domain, wide).universal
+    assert not published(Matrix(private.mechanism), private.domain, wide).universal
     far = replace(two, epsilon=20.0, together=29.0)
-    found = published(private.mechanism, private.domain, far).verification
+    found = published(Matrix(private.mechanism), private.domain, far).verification
     assert "together" in [claim.what for claim in found.claims]
     assert found
 

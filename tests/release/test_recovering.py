@@ -143,7 +143,7 @@ def from_designs(made, around):
     for counts in around:
         asked = replace(made.question, counts=counts)
         answer = METHODS[made.method].solve(asked, 1e-6, 5.0, None)
-        if made.encoding is not None:
+        if made.randomizer.dense is None:
             same = answer.answer == made.result.answer
         else:
             same = np.array_equal(answer.mechanism.matrix, made.mechanism.matrix)
@@ -196,7 +196,7 @@ def handed_out(made, folder):
         try:
             outputs[target] = export(made.public, target)
         except LdpoptError:
-            assert made.encoding is not None  # no SQL for encodings
+            assert made.randomizer.dense is None  # no SQL for encodings
             assert target == "sql"
     return outputs
 
@@ -213,7 +213,7 @@ def test_no_count_of_the_secret_follows_or_the_output_says_so(method, tmp_path, 
     n, around = int(made.question.counts.sum()), list(neighbours(made))
     k, matrix = rare(made, made.question.counts), None
     recovered = set()
-    if made.encoding is None:
+    if made.randomizer.dense is not None:
         matrix = made.public.mechanism.matrix
         recovered |= from_ratios(matrix, n)
         if made.domain.secret.labels[0] != "yes":

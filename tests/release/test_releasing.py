@@ -20,9 +20,10 @@ from ldpopt.core.errors import InvalidInputError, RefutedFileError
 from ldpopt.engine.result import Result
 from ldpopt.release import sampling
 from ldpopt.release.designing import Design, design, load_design
+from ldpopt.release.matrix import Matrix
 from ldpopt.release.reading import released_reports
 from ldpopt.release.releasing import privatize, reports
-from ldpopt.release.sampling import ExactSampler, seeded_words
+from ldpopt.release.sampling import seeded_words
 
 SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}
 
@@ -45,15 +46,15 @@ def test_the_borders_are_exact(cut, below):
     for step in range(-2, 3):
         r = cut + step
         if 0 <= r < 2**52:
-            sampler = ExactSampler(mechanism, words((r << 12) + below))
-            assert sampler.sample([1]).tolist() == [0 if r < cut else 1]
+            found = Matrix(mechanism).sample([1], words((r << 12) + below))
+            assert found.tolist() == [0 if r < cut else 1]
 
 
 def test_every_report_of_every_input(made):
     matrix, n = made.mechanism.matrix, 200_000
-    sampler = ExactSampler(made.mechanism, seeded_words(5))
+    words = seeded_words(5)
     for x, row in enumerate(matrix):
-        drawn = np.bincount(sampler.sample(np.full(n, x)), minlength=matrix.shape[1])
+        drawn = np.bincount(made.randomizer.sample(np.full(n, x), words), minlength=matrix.shape[1])
         assert (drawn[row == 0] == 0).all()
         assert chisquare(drawn[row > 0], n * row[row > 0]).pvalue > 1e-4
 
@@ -77,11 +78,11 @@ def test_unseeded_reports_differ_and_seeded_ones_do_not(made):
 
 def test_mechanisms_that_cannot_be_sampled_exactly():
     with pytest.raises(InvalidInputError, match="must be multiples of 2"):
-        ExactSampler(Mechanism([[1 / 3, 1 / 3, 1 / 3], [0.1, 0.2, 0.7]]))
+        Matrix(Mechanism([[1 / 3, 1 / 3, 1 / 3], [0.1, 0.2, 0.7]])).sample([0], words(1))
     with pytest.raises(InvalidInputError, match="must sum to exactly 1"):
-        ExactSampler(Mechanism([[0.5, 0.5 - 2**-50], [0.5, 0.5]]))
+        Matrix(Mechanism([[0.5, 0.5 - 2**-50], [0.5, 0.5]])).sample([0], words(1))
     with pytest.raises(InvalidInputError, match="an input index must be from 0 to"):
-        ExactSampler(Mechanism([[0.5, 0.5], [0.25, 0.75]])).sample([2])
+        Matrix(Mechanism([[0.5, 0.5], [0.25, 0.75]])).sample([2], words(1))
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "CSV"])

@@ -11,7 +11,6 @@ from web import sound
 
 from ldpopt.core.rounding import percent
 from ldpopt.engine.verifying import Verification
-from ldpopt.mechanisms.likeliest import likeliest
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.designing import design
 from ldpopt.release.repetition import record
@@ -230,7 +229,7 @@ def test_the_likeliest_report_of_an_encoding(plain):
     drawn = made.sample(np.ones(n, dtype=np.int64), lambda size: rng.integers(0, 2**64, size, np.uint64))
     rows = drawn.reshape(n, -1)
     largest = np.unique(rows, axis=0, return_counts=True)[1].max()
-    assert abs(largest / n - float(likeliest(made)[0])) < 6 * math.sqrt(0.25 / n)
+    assert abs(largest / n - float(made.likeliest()[0])) < 6 * math.sqrt(0.25 / n)
 
 
 def test_the_genuine_design_without_noise(tmp_path):

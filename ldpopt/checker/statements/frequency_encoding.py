@@ -1,6 +1,6 @@
 """The best encoding of its kind, stated by parameters, not by a matrix: the kind ``frequency-encoding``.
 
-What the encodings are, and the lemmas on level and error, stand in ``frequency_encoding.py``.
+What the encodings are, and the lemmas on level and error, stand in ``encodings.py``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from ..kernel.claims import Claim, decided, quoted
 from ..kernel.proofs.encodings import (
     ENCODING,
     INPUTS,
+    LAWS,
     MOST_BUCKETS,
-    NAMES,
     Encoding,
     _prime,
     error,
@@ -26,7 +26,7 @@ from ..kernel.schema import EPSILON, Record, Whole, Word
 from ..kernel.section import Case, Decider, Kind, Section, minimise, stating
 
 PARAMS = Record(
-    {"encoding": Word(*NAMES), "inputs": INPUTS, "epsilon": EPSILON}, {"buckets": Whole(2, MOST_BUCKETS)}
+    {"encoding": Word(*LAWS), "inputs": INPUTS, "epsilon": EPSILON}, {"buckets": Whole(2, MOST_BUCKETS)}
 )
 
 
@@ -42,8 +42,8 @@ class Question(NamedTuple):
 def _question(plain: dict[str, Any]) -> Question:
     if "buckets" not in plain:
         return Question(plain["encoding"], plain["inputs"], plain["epsilon"], None)
-    if plain["encoding"] != "hashing":
-        raise UnreadableError(f"buckets are for the encoding 'hashing', not {quoted(plain['encoding'])}")
+    if "buckets" not in LAWS[plain["encoding"]].parameters:
+        raise UnreadableError(f"the encoding {quoted(plain['encoding'])} has no buckets")
     return Question(plain["encoding"], plain["inputs"], plain["epsilon"], _prime(plain["buckets"]))
 
 

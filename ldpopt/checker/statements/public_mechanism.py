@@ -93,11 +93,13 @@ class Entries(NamedTuple):
         prove: whether they differ by at most e^level.
         refute: whether no distribution of the data has the level.
         decide: whether what they do not prove is false.
+        alike: decides the claim that they tell no value of the table from another.
     """
 
     prove: Callable[[Fraction], bool]
     refute: Callable[[Fraction], bool]
     decide: bool
+    alike: Callable[[], Claim]
 
 
 def public_claims(document: Any) -> Iterator[Claim]:
@@ -106,16 +108,14 @@ def public_claims(document: Any) -> Iterator[Claim]:
     section, mechanism = fields["public"], fields["mechanism"]
     if len(mechanism) != 1:
         raise UnreadableError("mechanism must have one of the keys matrix and encoding, and no other")
-    if "encoding" in mechanism:
-        entries = yield from _encoded(section, mechanism["encoding"])
-    else:
-        entries = yield from _tabled(section, mechanism["matrix"])
+    ((form, stated),) = mechanism.items()
+    entries = yield from FORMS[form](section, stated)
     yield from _promises(section, entries)
     if section.get("recoverable") == RECOVERABLE[0]:
-        yield _not_recoverable(section, mechanism.get("matrix"))
-    stated = section["digest"]
-    words = f"labels, bins, promise and mechanism have the SHA-256 {quoted(stated)}"
-    yield decided("digest", words, lambda: public_digest(document) == stated)
+        yield entries.alike()
+    digest = section["digest"]
+    words = f"labels, bins, promise and mechanism have the SHA-256 {quoted(digest)}"
+    yield decided("digest", words, lambda: public_digest(document) == digest)
 
 
 def _tabled(section: dict[str, Any], matrix: Rows) -> Generator[Claim, None, Entries]:
@@ -131,7 +131,17 @@ def _tabled(section: dict[str, Any], matrix: Rows) -> Generator[Claim, None, Ent
         partial(is_private, matrix, secrets),
         partial(tells_apart, matrix, width),
         decide=section["robust"] == "all" or width == 1,
+        alike=partial(_alike_rows, matrix, width, section["epsilon"]),
     )
+
+
+def _alike_rows(matrix: Rows, width: int, epsilon: float) -> Claim:
+    words = (
+        "the matrix tells no value of the table from another: its entries are at most "
+        f"{MOST_VALUES} numbers, e^{epsilon!r} apart or 0, and any two rows meet them alike, whichever "
+        f"values they belong to (up to {SLACK!r})"
+    )
+    return decided("recoverable", words, lambda: treats_alike(matrix, width, epsilon))
 
 
 def _encoded(section: dict[str, Any], plain: dict[str, Any]) -> Generator[Claim, None, Entries]:
@@ -140,7 +150,20 @@ def _encoded(section: dict[str, Any], plain: dict[str, Any]) -> Generator[Claim,
     yield inputs_claim(section["domain"], found.inputs)
     if section["level"] is not None:
         yield private_encoding(found, section["level"])
-    return Entries(lambda level: found.ratio <= exp_below(level), lambda _: False, decide=True)
+    words = "its parameters are the same for all inputs"
+    return Entries(
+        lambda level: found.ratio <= exp_below(level),
+        lambda _: False,
+        decide=True,
+        alike=lambda: decided("recoverable", words, lambda: True),
+    )
+
+
+FORMS: dict[str, Callable[[dict[str, Any], Any], Generator[Claim, None, Entries]]] = {
+    "matrix": _tabled,
+    "encoding": _encoded,
+}
+"""How a mechanism is stated: by a matrix or by the parameters of an encoding."""
 
 
 def _promises(section: dict[str, Any], entries: Entries) -> Iterator[Claim]:
@@ -175,20 +198,6 @@ def _promise(what: str, words: str, epsilon: float, reports: int, entries: Entri
         return False if entries.decide or entries.refute(level) else None
 
     return decided(what, words, holds, value=epsilon, otherwise=NOT_IN_FILE)
-
-
-def _not_recoverable(section: dict[str, Any], matrix: Rows | None) -> Claim:
-    """Check that no count can be computed back; an encoding has the same parameters for all inputs."""
-    if matrix is None:
-        return decided("recoverable", "its parameters are the same for all inputs", lambda: True)
-    public, epsilon = section["domain"]["public"], section["epsilon"]
-    width = 1 if public is None else len(public["members"])
-    words = (
-        "the matrix tells no value of the table from another: its entries are at most "
-        f"{MOST_VALUES} numbers, e^{epsilon!r} apart or 0, and any two rows meet them alike, whichever "
-        f"values they belong to (up to {SLACK!r})"
-    )
-    return decided("recoverable", words, lambda: treats_alike(matrix, width, epsilon))
 
 
 def public_digest(document: dict[str, Any]) -> str:

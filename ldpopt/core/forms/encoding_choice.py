@@ -13,7 +13,7 @@ class EncodingChoice(Form):
     """Minimise the squared error of all frequencies over the parameters of an encoding at a level.
 
     Attributes:
-        encoding: its name, of :data:`ldpopt.checker.kernel.proofs.encodings.NAMES`.
+        encoding: its name, of :data:`ldpopt.mechanisms.ENCODINGS`.
         inputs: the number of inputs.
         epsilon: the level, in nats.
         buckets: the number of buckets of a hash function; None for the best.

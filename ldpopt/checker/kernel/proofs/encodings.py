@@ -41,27 +41,20 @@ the mean s. ∎ The uniform distribution attains it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..arithmetic import exp_below
 from ..claims import Claim, decided
 from ..reading import UnreadableError
-from ..schema import Number, OneOf, Record, Whole
+from ..schema import Number, OneOf, Record, Schema, Whole
 
 MOST_INPUTS = 65_536
 MOST_BUCKETS = 1021
 """Within these limits, a seed and a bucket fit together into a whole number below 2^63."""
 INPUTS = Whole(2, MOST_INPUTS)
 SHARE = Number(above=0, below=1)
-NAMES = ("unary", "subset", "hashing")
-ENCODING = OneOf(
-    {
-        "unary": Record({"inputs": INPUTS, "own": SHARE, "other": SHARE}),
-        "subset": Record({"inputs": INPUTS, "own": SHARE, "size": Whole(1, MOST_INPUTS - 1)}),
-        "hashing": Record({"inputs": INPUTS, "own": SHARE, "buckets": Whole(2, MOST_BUCKETS)}),
-    }
-)
 
 
 class Encoding(NamedTuple):
@@ -73,31 +66,54 @@ class Encoding(NamedTuple):
     ratio: Fraction
 
 
+class Law(NamedTuple):
+    """What one encoding is: the parameters beside k and p, and q and the ratio of Lemma 1 from these."""
+
+    parameters: dict[str, Schema]
+    of: Callable[[int, Fraction, dict[str, Any]], tuple[Fraction, Fraction]]
+
+
+def _unary(k: int, p: Fraction, plain: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    q = Fraction(plain["other"])
+    return q, p * (1 - q) / (q * (1 - p))
+
+
+def _subset(k: int, p: Fraction, plain: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    m = plain["size"]
+    if m >= k:
+        raise UnreadableError(f"the size of the subsets must be below the {k} inputs, not {m}")
+    return (m - p) / (k - 1), p * (k - m) / ((1 - p) * m)
+
+
+def _hashing(k: int, p: Fraction, plain: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    g = _prime(plain["buckets"])
+    return Fraction(1, g), p * (g - 1) / (1 - p)
+
+
+LAWS = {
+    "unary": Law({"other": SHARE}, _unary),
+    "subset": Law({"size": Whole(1, MOST_INPUTS - 1)}, _subset),
+    "hashing": Law({"buckets": Whole(2, MOST_BUCKETS)}, _hashing),
+}
+"""Every encoding by its name."""
+ENCODING = OneOf(
+    {name: Record({"inputs": INPUTS, "own": SHARE, **law.parameters}) for name, law in LAWS.items()}
+)
+
+
 def read_encoding(plain: dict[str, Any]) -> Encoding:
     """Compute q and the ratio of an encoding that its schema has read, by Lemmas 1 and 2."""
     k, p = plain["inputs"], Fraction(plain["own"])
-    if plain["kind"] == "unary":
-        q = Fraction(plain["other"])
-        return _checked(Encoding(k, p, q, p * (1 - q) / (q * (1 - p))))
-    if plain["kind"] == "subset":
-        m = plain["size"]
-        if m >= k:
-            raise UnreadableError(f"the size of the subsets must be below the {k} inputs, not {m}")
-        return _checked(Encoding(k, p, (m - p) / (k - 1), p * (k - m) / ((1 - p) * m)))
-    g = _prime(plain["buckets"])
-    return _checked(Encoding(k, p, Fraction(1, g), p * (g - 1) / (1 - p)))
+    q, ratio = LAWS[plain["kind"]].of(k, p, plain)
+    if not p > q:
+        raise UnreadableError("an encoding must support the own input more often than each other one")
+    return Encoding(k, p, q, ratio)
 
 
 def _prime(buckets: int) -> int:
     if any(buckets % d == 0 for d in range(2, math.isqrt(buckets) + 1)):
         raise UnreadableError(f"the number of buckets must be prime, not {buckets}")
     return buckets
-
-
-def _checked(found: Encoding) -> Encoding:
-    if not found.own > found.other:
-        raise UnreadableError("an encoding must support the own input more often than each other one")
-    return found
 
 
 def error(found: Encoding) -> Fraction:
