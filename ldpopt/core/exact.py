@@ -42,7 +42,11 @@ if TYPE_CHECKING:
         read_robust_question,
     )
     from ldpopt.checker.kernel.proofs.confidence_set import is_member as is_confidence_member
+    from ldpopt.checker.kernel.proofs.cut_parts import LARGEST_RATIO
+    from ldpopt.checker.kernel.proofs.cut_parts import Renyi as RenyiNotion
+    from ldpopt.checker.kernel.proofs.cut_parts import Robust as RobustNotion
     from ldpopt.checker.kernel.proofs.differences import Budget, Difference
+    from ldpopt.checker.kernel.proofs.differences import Part as Notion
     from ldpopt.checker.kernel.proofs.dirichlet_points import UNIT as POINT_UNIT
     from ldpopt.checker.kernel.proofs.dirichlet_points import prior_points
     from ldpopt.checker.kernel.proofs.encodings import ENCODING, MOST_BUCKETS, read_encoding
@@ -72,7 +76,6 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.polyopt_blocks import dominates as dominates_polyopt_cone
     from ldpopt.checker.kernel.proofs.polyopt_cone import in_cone as in_polyopt_cone
     from ldpopt.checker.kernel.proofs.polyopt_cone import merged as merged_table
-    from ldpopt.checker.kernel.proofs.privacy_parts import Part as Notion
     from ldpopt.checker.kernel.proofs.private_rows import is_private
     from ldpopt.checker.kernel.proofs.query_bound import clear_error as clear_query_error
     from ldpopt.checker.kernel.proofs.rare_cells import tree_bound as rare_cells_bound
@@ -109,6 +112,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.weak_duality import left_sides as program_left_sides
     from ldpopt.checker.kernel.proofs.weak_duality import lifted_rows
     from ldpopt.checker.kernel.proofs.weak_duality import on_corners as dominates_private_columns
+    from ldpopt.checker.kernel.proofs.weak_duality import outer as outer_program
     from ldpopt.checker.kernel.proofs.weak_duality import proven_bound as program_bound
     from ldpopt.checker.kernel.proofs.weak_duality import read_proof as read_program_proof
     from ldpopt.checker.kernel.proofs.worst_alpha import loss_above, worst_alpha_above
@@ -164,7 +168,8 @@ HOMES = {
         "ALPHA:SET_ALPHA RobustStatement SAMPLES:SET_SAMPLES check_table "
         "is_member:is_confidence_member read_robust_question"
     ),
-    "kernel.proofs.differences": "Budget Difference",
+    "kernel.proofs.cut_parts": "LARGEST_RATIO Renyi:RenyiNotion Robust:RobustNotion",
+    "kernel.proofs.differences": "Budget Difference Part:Notion",
     "kernel.proofs.dirichlet_points": "UNIT:POINT_UNIT prior_points",
     "kernel.proofs.encodings": "ENCODING MOST_BUCKETS error:encoding_error read_encoding",
     "kernel.proofs.exposure_rules": (
@@ -184,7 +189,6 @@ HOMES = {
     "kernel.proofs.outer_cone": "Outer:OuterCone",
     "kernel.proofs.polyopt_blocks": "dominates:dominates_polyopt_cone",
     "kernel.proofs.polyopt_cone": "in_cone:in_polyopt_cone merged:merged_table",
-    "kernel.proofs.privacy_parts": "Part:Notion",
     "kernel.proofs.private_rows": "is_private",
     "kernel.proofs.query_bound": "clear_error:clear_query_error",
     "kernel.proofs.rare_cells": "tree_bound:rare_cells_bound",
@@ -208,6 +212,7 @@ HOMES = {
     "kernel.proofs.weak_duality": (
         "Proof:ProgramProof Question:ProgramQuestion dominates:dominates_program "
         "left_sides:program_left_sides lifted_rows on_corners:dominates_private_columns "
+        "outer:outer_program "
         "proven_bound:program_bound read_proof:read_program_proof"
     ),
     "kernel.proofs.worst_alpha": "loss_above worst_alpha_above",

@@ -1,21 +1,25 @@
 """How much of what a notion of privacy allows a mechanism uses.
 
 A notion (:mod:`ldpopt.models.privacy`) is made of differences, left·w ≤ e^c right·w for every column w,
-and of budgets, Σ_y max_l (left_l·w_y − e^c right_l·w_y) ≤ b. So one number tells of every notion how far
-a mechanism is from what is allowed.
+and of budgets, Σ_y max_l (left_l·w_y − e^c right_l·w_y) ≤ b; or it is a level over a set of
+distributions, or a divergence of rows. So one number tells of every notion how far a mechanism is from
+what is allowed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
-from ldpopt.core.exact import Budget, Difference, Notion
+from ldpopt.core.exact import Budget, Difference, Notion, RenyiNotion, RobustNotion
+from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import matrix_of
 from ldpopt.measures.leakage import indistinguishability
+from ldpopt.measures.level_over_set import worst_place
 
 
 def used(mechanism: Any, notion: Notion) -> float:
@@ -30,11 +34,23 @@ def used(mechanism: Any, notion: Notion) -> float:
         notion: the notion, as the checker reads it.
     """
     W = matrix_of(mechanism)
+    if isinstance(notion, RobustNotion):
+        return worst_place(W, notion.members, UNLIMITED).level / notion.epsilon
+    if isinstance(notion, RenyiNotion):
+        pairs = permutations(W, 2)
+        return max(_divergence(p, q, float(notion.order)) for p, q in pairs) / notion.epsilon
     if notion.secrets:
         return indistinguishability(W, notion.secrets) / notion.epsilon
     cones = [_of_differences(cone, W) for cone in notion.cones()]
     budgets = [_of_budget(budget, W) for budget in notion.budgets]
     return float(max([np.min(cones, axis=0).max(), *budgets]))
+
+
+def _divergence(row: Array, other: Array, order: float) -> float:
+    """Compute the Rényi divergence of two rows."""
+    p, q = row[row > 0], other[row > 0]
+    with np.errstate(divide="ignore"):
+        return float(np.log((p * (p / q) ** (order - 1)).sum()) / (order - 1))
 
 
 def _of_differences(cone: Sequence[Difference], W: Array) -> Array:

@@ -5,18 +5,43 @@ W[x, y] is the probability of the report y where the input is x, and w = W[:, y]
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from itertools import permutations
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from ldpopt.core.exact import LARGEST_RATIO
+from ldpopt.core.forms.cut_program import Cut
 from ldpopt.core.measure import Measure
+from ldpopt.core.validate import Array
+from ldpopt.models.convex_set import convex_set
 from ldpopt.models.parts import Part
+from ldpopt.models.set_climb import inside
+from ldpopt.models.set_cone import SetCone
+
+LEAST_EXCESS = 1e-10
+"""How much a mechanism may exceed before a cut is worth its row: less is rounding."""
+
+
+class Outside(NamedTuple):
+    """What a mechanism lacks: cuts of the checker that it violates, and how much noise would do.
+
+    ``share`` of a release that is constant, but has the same mean for each report, makes it private.
+    """
+
+    cuts: list[dict[str, Any]]
+    share: float
 
 
 class Privacy(Part):
-    """A notion of privacy."""
+    """A notion of privacy.
+
+    Those that no list of inequalities exhausts give cuts instead (``cut_parts.py`` of the checker).
+    """
 
     title: ClassVar[str]
     """What is measured of a mechanism."""
@@ -31,6 +56,14 @@ class Privacy(Part):
     def promised(self) -> float:
         """The number that the measure does not exceed: a level, a leakage, δ, or the whole share, 1."""
         return next((getattr(self, key) for key in ("epsilon", "leakage") if hasattr(self, key)), 1.0)
+
+    def first_cuts(self, inputs: int) -> list[dict[str, Any]] | None:
+        """List cuts to begin with; None where the notion is a list of inequalities."""
+        return None
+
+    def outside(self, matrix: Array) -> Outside:
+        """Tell what a mechanism lacks, where the notion has cuts."""
+        return Outside([], 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +254,98 @@ class StatisticLeakage(Privacy):
     secrets: Sequence[Any]
 
 
+@dataclass(frozen=True, eq=False)
+class Robust(Privacy):
+    """Hide s under every distribution of (s, u) in a set: P(y|s) ≤ e^ε P(y|s').
+
+    Args:
+        epsilon: the level ε, in nats.
+        uncertainty: a :class:`~ldpopt.models.convex_set.ConvexSet`, or its description {"kind": …, …}.
+    """
+
+    name: ClassVar[str] = "robust"
+    title: ClassVar[str] = "level over the set"
+    epsilon: float
+    uncertainty: Any
+
+    def to_json(self) -> dict[str, Any]:
+        """Write the level, and the description of the set."""
+        return {self.name: {"epsilon": self.epsilon, "uncertainty": convex_set(self.uncertainty).plain}}
+
+    def _cone(self) -> SetCone:
+        return SetCone(convex_set(self.uncertainty).exact, self.epsilon)
+
+    def first_cuts(self, inputs: int) -> list[dict[str, Any]]:
+        """List a member of the largest P(u|s) for every cell (s, u) and other secret."""
+        cone = self._cone()
+        return [_member(cut, cone) for cut in cone.first_cuts()]
+
+    def outside(self, matrix: Array) -> Outside:
+        """Climb to the worst members of each report and pair of secrets."""
+        cone, columns = self._cone(), matrix[:, matrix.any(axis=0)]
+        excess, found = cone.cuts(columns, LEAST_EXCESS * columns.max())
+        worst = np.maximum(excess.max(axis=1), 0)
+        room = columns.mean(axis=0) * math.expm1(self.epsilon)
+        share = float((worst / (worst + room)).max())
+        return Outside([_member(cut, cone) for own in found for cut in own], share)
+
+
+def _member(cut: Cut, cone: SetCone) -> dict[str, Any]:
+    return {"witness": inside(cut.member, cone.F).tolist(), "secrets": list(cut.secrets)}
+
+
+@dataclass(frozen=True, eq=False)
+class Renyi(Privacy):
+    """Rényi differential privacy, local: any two rows of W have a Rényi divergence of at most ε.
+
+    Args:
+        epsilon: ε, in nats.
+        order: the order a of the divergence log Σ_y W[x, y]^a W[z, y]^(1−a)/(a − 1), above 1.
+    """
+
+    name: ClassVar[str] = "renyi"
+    epsilon: float
+    order: float
+
+    @property
+    def measure(self) -> Measure:
+        """The largest divergence."""
+        return Measure(f"Rényi divergence of order {self.order:g}", "nats")
+
+    def first_cuts(self, inputs: int) -> list[dict[str, Any]]:
+        """List a tangent for every pair, where the one row is e^ε times the other."""
+        ratio = min(math.exp(self.epsilon), LARGEST_RATIO)
+        return [{"pair": list(pair), "ratio": ratio} for pair in permutations(range(inputs), 2)]
+
+    def outside(self, matrix: Array) -> Outside:
+        """Mix pairs of too large a divergence with noise until it is ε; take the tangents there.
+
+        They support the set of private mechanisms, and cut off the mechanism (Veinott 1967).
+        """
+        most, mean = math.exp((self.order - 1) * self.epsilon), matrix.mean(axis=0)
+        cuts, most_noise = [], 0.0
+        for x, z in permutations(range(len(matrix)), 2):
+            if self._power(matrix[x], matrix[z]) <= most * (1 + LEAST_EXCESS):
+                continue
+            low, high = 0.0, 1.0
+            for _ in range(50):
+                share = (low + high) / 2
+                row, other = (1 - share) * matrix[[x, z]] + share * mean
+                low, high = (share, high) if self._power(row, other) > most else (low, share)
+            used = mean > 0
+            row, other = (1 - high) * matrix[[x, z]][:, used] + high * mean[used]
+            ratios = np.clip(np.unique((row / other).round(12)), 1 / LARGEST_RATIO, LARGEST_RATIO)
+            cuts += [{"pair": [x, z], "ratio": ratio} for ratio in ratios.tolist()]
+            most_noise = max(most_noise, high)
+        return Outside(cuts, most_noise)
+
+    def _power(self, row: Array, other: Array) -> float:
+        """Compute Σ_y p_y^a q_y^(1−a)."""
+        p, q = row[row > 0], other[row > 0]
+        with np.errstate(divide="ignore", over="ignore"):
+            return float((p * (p / q) ** (self.order - 1)).sum())
+
+
 PARTS = (
     LDP,
     Secret,
@@ -234,5 +359,7 @@ PARTS = (
     Cone,
     MaximalLeakage,
     StatisticLeakage,
+    Robust,
+    Renyi,
 )
 """Every notion that a file may name."""

@@ -24,6 +24,7 @@ from ldpopt.core.exact import (
     frame,
     keeps_condition,
     lifted_rows,
+    outer_program,
     program_bound,
     program_left_sides,
     read_program_proof,
@@ -41,23 +42,34 @@ from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem, Stages
 from ldpopt.core.stage import Stage
+from ldpopt.core.status import relative_gap
 from ldpopt.core.subject import Promise, Subject
 from ldpopt.core.validate import Array
 from ldpopt.measures.notions import used
 from ldpopt.models.cones import SecretCone
 from ldpopt.models.named_utilities import named_utility
-from ldpopt.models.privacy import Privacy
+from ldpopt.models.privacy import Outside, Privacy
 from ldpopt.models.utilities import Fisher, Largest
 
 MOST_LISTED = 16
 """Inputs up to which the rows of a cone are listed although a column program asks the same."""
+MOST_ROUNDS = 40
+"""The most rounds of cuts."""
+MOST_CUT_RAYS = 1000
+"""Rays of all cones beyond which no more cuts are sought: a round multiplies them."""
+CLOSED = 1e-9
+"""The relative gap at which no more cuts are sought."""
+SPARE = 2e-11
+"""The share of noise beyond what floats say is needed: room for the proof of privacy."""
+Cuts = list[list[dict[str, Any]] | None]
+"""The cuts of each notion; None for one that is a list of inequalities."""
 
 
 class ComposedProblem(Problem):
     """A problem that is a composition; subclasses say which privacy and which objective.
 
     Maximise Σ_y g(W[:, y]) over mechanisms W whose columns lie in the cones of every notion and keep its
-    budgets; weak duality gives the bound (``ldpopt/checker/statements/program.py``).
+    budgets; weak duality gives the bound (``ldpopt/checker/kernel/proofs/weak_duality.py``).
     """
 
     privacy: Any
@@ -164,16 +176,25 @@ class ComposedProblem(Problem):
         }
         return named_utility(asked.name, arrays["prior"], arrays["hypotheses"], None, given["order"])
 
+    @cached_property
+    def _cuts(self) -> Cuts:
+        """The cuts to begin with, of each notion."""
+        return [notion.first_cuts(self.question.objective.inputs) for notion in self.notions]
+
     def forms(self) -> Iterable[Form]:
         """Give a column program where one secret is hidden at one level; else a mechanism program."""
         asked = self.question
         if asked.corners is not None:
             cone = SecretCone(asked.corners.secrets, asked.corners.epsilon)
             yield ColumnProgram(cone, self.sublinear)
+        if asked.corners is None or asked.objective.inputs <= MOST_LISTED:
+            yield self._program(self._cuts)
+
+    def _program(self, cuts: Cuts) -> MechanismProgram:
+        """Build the mechanism program in which cuts stand for the notions that have them."""
+        asked = outer_program({"cuts": cuts}, self.question)
         k, pieces = asked.objective.inputs, asked.objective.pieces
-        if asked.corners is not None and k > MOST_LISTED:
-            return
-        yield MechanismProgram(
+        return MechanismProgram(
             k,
             tuple(_matrix(cone, k) for cone in asked.cones()),
             tuple(Spending(_matrix(b.pieces, k), float(b.limit())) for b in asked.budgets),
@@ -195,16 +216,52 @@ class ComposedProblem(Problem):
         return Design(np.array(design.prior, dtype=float), queries)
 
     def stages(self, form: Form) -> Stages:
-        """Declare one stage, the form itself; its multipliers are made exact."""
-        yield Stage(form, self._proven)
+        """Declare the form itself, whose multipliers are made exact; then forms with more cuts.
 
-    def _proven(self, solution: FormSolution) -> FormSolution:
+        With cuts, the form has mechanisms that are not private: a bound, and cuts that they violate.
+        """
+        cuts = self._cuts
+        for _ in range(MOST_ROUNDS):
+            outside: list[Outside] = []
+            given = yield Stage(form, partial(self._contribution, cuts, outside))
+            rays = (given.stats or {}).get("rays", 0)
+            if given.bound is None or rays > MOST_CUT_RAYS or not any(one.cuts for one in outside):
+                return
+            left = None if given.value is None else relative_gap(given.value, given.bound)
+            if left is not None and left <= CLOSED:
+                return
+            cuts = [
+                None if own is None else own + [cut for cut in more.cuts if cut not in own]
+                for own, more in zip(cuts, outside, strict=True)
+            ]
+            form = self._program(cuts)
+
+    def _contribution(self, cuts: Cuts, outside: list[Outside], solution: FormSolution) -> FormSolution:
+        """Make the bound exact, and mix the mechanism with a constant release until it is private."""
+        proven = self._proven(cuts, solution)
+        if solution.point is None or not any(own is not None for own in cuts):
+            return proven
+        rows = solution.point.matrix / solution.point.matrix.sum(axis=1, keepdims=True)
+        outside += [notion.outside(rows) for notion in self.notions]
+        share = min(max(found.share for found in outside) * (1 + SPARE) + SPARE, 1.0)
+        mixed = (1 - share) * rows + share * rows.mean(axis=0)
+        try:
+            gain = self.question.gain(certify.rounded(mixed).tolist())
+        except UndecidedError:  # a design that is singular with so much noise
+            return replace(proven, point=None, value=None)
+        value = self._signed(float(gain.low))
+        return replace(proven, point=solution.point._replace(matrix=mixed), value=value)
+
+    def _proven(self, cuts: Cuts, solution: FormSolution) -> FormSolution:
         """Raise β and λ until they prove the bound exactly: weak duality leaves no other choice."""
         if solution.value is not None:
             solution = replace(solution, value=self._signed(solution.value))
         if solution.proof is None:
             return solution
-        asked = self.question
+        if any(own is not None for own in cuts):
+            solution = replace(solution, proof={**solution.proof, "cuts": cuts})
+        assert solution.proof is not None
+        asked = outer_program(solution.proof, self.question)
         proof = read_program_proof(solution.proof, asked)
         if proof.multipliers is not None:
             sides, spent = zip(*program_left_sides(proof, asked), strict=True)
@@ -264,7 +321,7 @@ class ComposedProblem(Problem):
 
     def _admits(self, matrix: Array) -> bool:
         plain = matrix.tolist()
-        return all(part.holds(plain) for part in self.question.parts) and all(
+        return all(part.holds(plain) is True for part in self.question.parts) and all(
             keeps_condition(condition, plain) for condition in self.question.conditions
         )
 

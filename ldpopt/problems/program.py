@@ -110,6 +110,11 @@ class Program(ComposedProblem):
         yield f"k={size} metric, log det", cls(notions.Metric(4, distances), objectives.LogDet(prior))
         counts = objectives.Queries(np.tri(size), prior)
         yield f"k={size} PML, queries", cls(notions.PML(0.5, prior), counts)
+        yield f"k={size} Rényi, guessing", cls(notions.Renyi(0.5, 2), guess)
+        joint = rng.dirichlet(np.full(4, 5.0)).reshape(2, 2)
+        ball = {"kind": "total-variation", "p_hat": joint.tolist(), "radius": 0.02}
+        robust = cls(notions.Robust(1, ball), objectives.MutualInformation(joint.ravel()))
+        yield "2x2 robust, information", robust
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -125,6 +130,9 @@ class Program(ComposedProblem):
         hamming = objectives.Loss([0.4, 0.3, 0.2, 0.1], 1 - np.eye(4))
         leaked = 1 - 0.4 - 0.3 * (np.exp(0.5) - 1)
         yield Example(cls(notions.MaximalLeakage(0.5), hamming), float(leaked))
+        # e^0.7 = p²/(1 − p) + (1 − p)²/p for randomised response, of order 2
+        high = (1 + math.sqrt(1 - 4 / (math.exp(0.7) + 3))) / 2
+        yield Example(cls(notions.Renyi(0.7, 2), pair), high, 1e-8)
         # randomised response: its J has the eigenvalue ((E − 1)/(E + 1))² next to that of J P = 1
         told = 2 * math.log((E - 1) / (E + 1)) + math.log(2) - math.log(0.5)
         yield Example(cls(notions.LDP(1), objectives.LogDet([0.5, 0.5])), told, 1e-8)

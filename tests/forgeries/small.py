@@ -52,6 +52,11 @@ SMALL = {
         ),
         composed({"renyi": {"hypotheses": TWO, "order": 3}}, {"ldp": {"epsilon": 1, "delta": 0.1}}),
         composed({"log-det": {"prior": THREE}}, {"ldp": {"epsilon": 1}}),
+        composed({"guessing": {"prior": THREE}}, {"renyi": {"epsilon": 0.5, "order": 2.5}}),
+        composed(
+            {"bayes": {"hypotheses": [[0.6, 0.2, 0.1, 0.1], [0.1, 0.1, 0.4, 0.4]]}},
+            {"robust": {"epsilon": 1, "uncertainty": {"kind": "known", "p": SQUARE}}},
+        ),
         composed(
             {"queries": {"queries": [[1, 0, 0], [1, 1, 0]], "prior": THREE}},
             {"pml": {"epsilon": 0.5, "prior": THREE}},

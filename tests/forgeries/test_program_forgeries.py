@@ -125,6 +125,62 @@ def test_a_report_that_tells_nothing_has_every_level(notion):
     assert judged(document) != "refuted"
 
 
+CUTS = [
+    [{"pair": [0, 0], "ratio": 2.0}],
+    [{"pair": [0, 3], "ratio": 2.0}],
+    [{"pair": [0, -1], "ratio": 2.0}],
+    [{"pair": [0], "ratio": 2.0}],
+    [{"pair": [0, 1], "ratio": 0.0}],
+    [{"pair": [0, 1], "ratio": -1.0}],
+    [{"pair": [0, 1], "ratio": 1e10}],
+    [{"pair": [0, 1], "ratio": True}],
+    [{"pair": [0, True], "ratio": 2.0}],
+    [{"pair": [0, 1], "ratio": 2.0, "more": 1}],
+    [{"witness": [[1.0]], "secrets": [0, 1]}],
+    {},
+    "none",
+]
+
+
+@pytest.mark.parametrize("cuts", CUTS, ids=json.dumps)
+def test_cuts_that_are_none(cuts):
+    params = composed({"guessing": {"prior": THREE}}, {"renyi": {"epsilon": 1, "order": 2}})
+    for proof in ({"dual": [1.0] * 3, "cuts": [cuts]}, {"dual": [1.0] * 3, "cuts": cuts}):
+        document = written(params, [[1.0]] * 3, 0.4, 3.0, proof)
+        assert judged(document) == opinion(json.dumps(document)) == "unreadable"
+
+
+def test_cuts_belong_to_the_notion_in_their_place():
+    privacy = ({"renyi": {"epsilon": 1, "order": 2}}, {"ldp": {"epsilon": 1}})
+    cut = [{"pair": [0, 1], "ratio": 2.0}]
+    for parts, cuts, verdict in (
+        (privacy, [cut, None], "verified"),
+        (privacy, [None, None], "verified"),
+        (privacy, [cut], "unreadable"),
+        (privacy, [None, cut], "unreadable"),
+        (privacy[::-1], [cut, None], "unreadable"),
+        (privacy[1:], [[]], "unreadable"),
+    ):
+        params = composed({"guessing": {"prior": THREE}}, *parts)
+        proof = {"dual": [0.5, 0.3, 0.2], "rows": {"piece": [], "cone": [], "row": [], "times": []}}
+        if len(cuts) == 2 and cuts[0]:
+            proof["prices"] = [0.0]
+        document = written(params, [[1.0]] * 3, 0.4, 1.0, proof | {"cuts": cuts})
+        assert judged(document) == opinion(json.dumps(document)) == verdict
+
+
+def test_an_infinite_divergence_is_not_private():
+    """A report that one input never gives; and one that is beyond the level by a rounding."""
+    params = composed({"guessing": {"prior": [0.5, 0.5]}}, {"renyi": {"epsilon": 1, "order": 2}})
+    document = written(params, [[0.5, 0.5], [0.0, 1.0]], 0.5)
+    assert judged(document) == opinion(json.dumps(document)) == "refuted"
+    high = 0.5 + 0.25  # p²/(1 − p) + (1 − p)²/p = 2.33… = e^0.847…
+    for epsilon, verdict in ((0.848, "verified"), (0.847, "refuted")):
+        params["privacy"][0]["renyi"]["epsilon"] = epsilon
+        document = written(params, [[high, 1 - high], [1 - high, high]], 0.7)
+        assert judged(document) == opinion(json.dumps(document)) == verdict
+
+
 def test_a_score_has_mean_zero():
     goal = {"fisher": {"prior": [0.5, 0.5, 0.0], "score": [1.0, 1.0, 1e10]}}
     document = written(composed(goal, {"ldp": {"epsilon": 1}}), [[1.0]] * 3, 1.0)

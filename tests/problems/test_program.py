@@ -9,13 +9,13 @@ from dataclasses import replace
 import cvxpy
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import brentq, linprog
 
 import ldpopt
 from ldpopt import Program, objective, privacy, solve, verify
 from ldpopt.core.errors import InvalidInputError, NoSolverError, UnreadableFileError
 from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.problems import RobustFidelity, SecretStaircase, Staircase
+from ldpopt.problems import RobustFidelity, SecretStaircase, SetOptimum, Staircase
 from ldpopt.solvers import SOLVERS
 
 E = math.e
@@ -194,6 +194,95 @@ def test_fisher_information_is_chi_squared_nearby():
     moved = prior * (1 + h * score)
     chi = solve(Program(privacy.LDP(1), objective.ChiSquared([moved, prior])), gap=1e-6).value
     assert chi / h**2 == pytest.approx(fisher, rel=1e-3)
+
+
+# ---------------------------------------------------------------- notions with cuts
+
+SQUARE = [[0.3, 0.2], [0.15, 0.35]]
+SETS = {
+    "known": {"p": SQUARE},
+    "total-variation": {"p_hat": SQUARE, "radius": 0.02},
+    "chi-squared": {"p_hat": SQUARE, "n": 1000},
+}
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_information_that_is_robust_is_that_of_the_set(kind):
+    """The same optimum as by the tree of boxes of set-optimum."""
+    F = {"kind": kind, **SETS[kind]}
+    found = proven(
+        Program(privacy.Robust(1, F), objective.MutualInformation(np.ravel(SQUARE))), gap=1e-6
+    )
+    assert found.value == pytest.approx(solve(SetOptimum(1.0, F)).value, abs=1e-8)
+
+
+def test_scenarios_are_a_set():
+    other = [[0.25, 0.25], [0.2, 0.3]]
+    F = {"kind": "scenarios", "members": [SQUARE, other]}
+    guess = objective.Guessing(np.ravel(SQUARE))
+    found = proven(Program(privacy.Robust(1, F), guess), gap=1e-6)
+    # mixtures of the two are members of the set, too
+    assert found.value <= proven(Program(privacy.Scenarios(1, [SQUARE, other]), guess)).value + 1e-9
+
+
+@pytest.mark.parametrize("order", [1.5, 2, 8])
+def test_two_inputs_under_renyi_privacy_have_randomised_response(order):
+    """What two hypotheses can be told apart is least told by it, at the level of its divergence."""
+
+    def divergence(p):
+        return math.log(p**order * (1 - p) ** (1 - order) + (1 - p) ** order * p ** (1 - order)) / (
+            order - 1
+        )
+
+    best = brentq(lambda p: divergence(p) - 0.5, 0.5, 1 - 1e-9, xtol=1e-14)
+    found = proven(Program(privacy.Renyi(0.5, order), objective.Guessing([0.5, 0.5])))
+    assert found.value == pytest.approx(best, abs=1e-9)
+
+
+def test_renyi_privacy_of_order_two_against_a_convex_program():
+    prior = np.array([0.5, 0.3, 0.2])
+    W = cvxpy.Variable((3, 3), nonneg=True)
+    limits = [cvxpy.sum(W, axis=1) == 1]
+    for x in range(3):
+        for z in range(3):
+            if x != z:
+                spent = sum(cvxpy.quad_over_lin(W[x, y], W[z, y]) for y in range(3))
+                limits.append(spent <= math.exp(0.7))
+    best = cvxpy.Problem(cvxpy.Maximize(prior @ cvxpy.diag(W)), limits).solve(solver="CLARABEL")
+    found = proven(Program(privacy.Renyi(0.7, 2), objective.Guessing(prior)))
+    assert found.value == pytest.approx(best, abs=1e-7)
+
+
+def test_renyi_privacy_asks_less_than_ldp():
+    guess = objective.Guessing(PRIOR)
+    pure = proven(Program(privacy.LDP(0.5), guess)).value
+    values = [proven(Program(privacy.Renyi(0.5, order), guess)).value for order in (30, 5)]
+    assert pure < values[0] < values[1]
+
+
+def test_smooth_objectives_of_three_inputs_end_with_a_gap():
+    """Cells between tangents are too many to list; value and bound are proven all the same."""
+    question = Program(privacy.Renyi(0.5, 2), objective.MutualInformation([0.5, 0.3, 0.2]))
+    result = solve(question)
+    assert result.status.value == "gap"
+    assert result.value < result.bound < 1.2 * result.value
+    assert verify(result)
+
+
+def test_notions_with_cuts_are_measured():
+    question = Program([privacy.Renyi(0.5, 2), privacy.LDP(1)], objective.Guessing([0.5, 0.3, 0.2]))
+    mechanism = proven(question).mechanism
+    (own,) = question.subject(mechanism).own
+    W = mechanism.matrix
+    worst = max(math.log((W[x] ** 2 / W[z]).sum()) for x in range(3) for z in range(3) if x != z)
+    assert own.measure.name == "Rényi divergence of order 2"
+    assert own.value == pytest.approx(worst)
+    assert own.promised == 0.5
+    assert 0.499 < own.value <= 0.5
+    F = {"kind": "total-variation", "p_hat": SQUARE, "radius": 0.02}
+    question = Program(privacy.Robust(1, F), objective.Guessing(np.ravel(SQUARE)))
+    (own,) = question.subject(solve(question).mechanism).own
+    assert 0.999 < own.value <= 1 + 1e-9
 
 
 # ---------------------------------------------------------------- designs
@@ -435,6 +524,18 @@ def test_questions_survive_json():
         (privacy.Secret(1, list("aaaa")), objective.Guessing(PRIOR), "two different labels"),
         (privacy.LDP(1), objective.Fisher(PRIOR, [1, 1, 1, 1]), "mean 0"),
         (privacy.LDP(1), objective.Renyi([PRIOR, PRIOR], 1), "order other than 1"),
+        (privacy.Renyi(1, 1), objective.Guessing(PRIOR), "order must be"),
+        (
+            privacy.Robust(1, {"kind": "known", "p": [[0.5, 0.5]]}),
+            objective.Guessing(PRIOR),
+            "p must be",
+        ),
+        (
+            privacy.Robust(1, {"kind": "known", "p": SQUARE}),
+            objective.Guessing([0.5, 0.5]),
+            "cells of the uncertainty set must be 2",
+        ),
+        (privacy.Robust(1, 3), objective.Guessing(PRIOR), "uncertainty must be"),
         (privacy.LDP(1), objective.LogDet([0.5, 0.5, 0]), "log-det needs a prior without zeros"),
         (privacy.LDP(1), objective.Queries([[1, 0]], PRIOR), "4 entries, one for each input, not 2"),
         (privacy.LDP(1), objective.Queries([[1] * 4], PRIOR), "two different entries"),

@@ -1,6 +1,7 @@
 """The notions of privacy of a ``program``: cones, lists of rows D w ≤ 0, and budgets.
 
 A row is {c: a list}, Σ_c e^c (list·w); a budget is its parts, of which the largest counts, and a limit.
+A notion that is more than these decides a matrix itself, and takes cuts.
 """
 
 import itertools
@@ -8,14 +9,97 @@ import json
 import math
 from fractions import Fraction
 
+from mpmath import iv
+
+from second_checker.intervals import both, bottom, interval, surely, top, total
+from second_checker.levels import Set
 from second_checker.reading import demand, distribution, epsilon, keys, number, numbers, whole
 
 ANY = [[]]
 """The cones of a notion that has budgets alone: one, of all columns."""
 
 
+class Robust:
+    """Privacy against the members of a set; a cut is the inequality of one member."""
+
+    def __init__(self, params, k):
+        keys(params, {"epsilon", "uncertainty"})
+        self.k, self.e, self.F = k, epsilon(params), Set(params["uncertainty"])
+        demand(self.F.cells == k, "another number of inputs")
+        self.shape = self.F.shape
+
+    def decides(self, W):
+        return self.F.never_beyond(W, bottom(iv.exp(interval(self.e))))
+
+    def cut(self, cuts):
+        demand(isinstance(cuts, list), "cuts are a list")
+        rows = []
+        for own in cuts:
+            keys(own, {"witness", "secrets"})
+            s, z = two(own["secrets"], self.shape[0])
+            P, inside = self.F.member(own["witness"])
+            nothing = [Fraction(0)] * self.k
+            given = [
+                [
+                    p / self.F.share(P, [1] * self.k, i) if x // self.shape[1] == i else 0
+                    for x, p in enumerate(P)
+                ]
+                for i in (s, z)
+            ]
+            rows.append(
+                row(given[0], self.e, [-p for p in given[1]]) if inside else row(nothing, 0, nothing)
+            )
+        return [rows], []
+
+
+class Renyi:
+    """A divergence of every two rows; a cut is a tangent of w_x^a w_z^(1−a)."""
+
+    shape = None
+
+    def __init__(self, params, k):
+        keys(params, {"epsilon", "order"})
+        self.k, self.e, self.a = k, epsilon(params), number(params["order"], 1, 60)
+        demand(self.a > 1, "an order above 1")
+
+    def decides(self, W):
+        limit = iv.exp(interval((self.a - 1) * self.e))
+        return both(*(self.kept(p, q, limit) for p, q in itertools.permutations(W, 2)))
+
+    def kept(self, row, other, limit):
+        terms = [(x, y) for x, y in zip(row, other, strict=True) if x]
+        if any(y == 0 for _, y in terms):
+            return False
+        a = interval(self.a)
+        powers = [
+            iv.exp(a * iv.log(interval(x)) + (1 - a) * iv.log(interval(y))) if x != y else interval(x)
+            for x, y in terms
+        ]
+        return surely(total(powers), limit)
+
+    def cut(self, cuts):
+        demand(isinstance(cuts, list), "cuts are a list")
+        parts = {}
+        for own in cuts:
+            keys(own, {"pair", "ratio"})
+            x, z = two(own["pair"], self.k)
+            r, a = number(own["ratio"], 1e-9, 1e9), interval(self.a)
+            power = iv.exp((a - 1) * (iv.log(interval(r)) - interval(self.e)))
+            tangent = unit(self.k, x, bottom(a * power))
+            tangent[z] = -top((a - 1) * power * interval(r))
+            parts.setdefault((x, z), []).append({Fraction(0): tangent})
+        return ANY, [(own, {Fraction(0): Fraction(1)}) for own in parts.values()]
+
+
+def two(pair, count):
+    demand(isinstance(pair, list) and len(pair) == 2, "two numbers")
+    x, z = (whole(i, 0, count - 1) for i in pair)
+    demand(x != z, "two numbers")
+    return x, z
+
+
 def of_notion(own, k):
-    """The cones and the budgets of a notion."""
+    """The cones and the budgets of a notion, or an object that decides."""
     demand(isinstance(own, dict) and len(own) == 1, "a notion is an object of one key")
     ((name, params),) = own.items()
     demand(name in READERS, "an unknown notion")
@@ -190,4 +274,6 @@ READERS = {
     "cone": cone,
     "maximal-leakage": maximal_leakage,
     "statistic-leakage": statistic_leakage,
+    "robust": Robust,
+    "renyi": Renyi,
 }

@@ -12,7 +12,8 @@ from mpmath import iv
 
 from second_checker import columns, queries
 from second_checker.intervals import both, interval, surely, top, total
-from second_checker.notions import of_notion
+from second_checker.levels import Set
+from second_checker.notions import ANY, of_notion
 from second_checker.reading import demand, distribution, in_order, keys, matrix, number, numbers, whole
 
 MOST_PLANES = 20_000
@@ -248,6 +249,8 @@ def claims(found):
     goal = Unstated(params) if "inputs" in params else Goal(params)
     demand(isinstance(params["privacy"], list) and 1 <= len(params["privacy"]) <= 8, "1 to 8 notions")
     notions = [of_notion(own, goal.k) for own in params["privacy"]]
+    open_ones = {i: own for i, own in enumerate(notions) if hasattr(own, "decides")}
+    notions = [(ANY, []) if i in open_ones else own for i, own in enumerate(notions)]
     budgets = [budget for _, own in notions for budget in own]
     conditions = sides(params, goal)
     W = matrix(found, goal.k)
@@ -258,6 +261,7 @@ def claims(found):
     yield "stochastic", all(sum(row) == 1 for row in W)
     for cones, _ in notions:
         yield "private", both(*(some(is_inside(cone, w) for cone in cones) for w in own))
+    yield "private", both(True, *(one.decides(W) for one in open_ones.values()))
     for budget in budgets:
         yield "budget", is_kept(budget, own)
     if conditions:
@@ -276,12 +280,24 @@ def claims(found):
         yield "value", reached is None or least(sign * Fraction(found["value"]), reached)
     proof = found["certificate"]["proof"]
     if proof is not None or found["bound"] is not None:
-        optional = {"prices", "costs", "rows", "budgets"}
+        optional = {"prices", "costs", "rows", "budgets", "cuts"}
         keys(proof, {"dual"} | ({"vectors"} if goal.design is not None else set()), optional)
         numbers(proof["dual"], goal.k)
     if found["bound"] is not None:
+        notions = with_cuts(proof.get("cuts"), notions, open_ones)
+        budgets = [budget for _, own in notions for budget in own]
         bound = sign * Fraction(found["bound"])
         yield "bound", is_bound(bound, proof, goal, notions, budgets, conditions)
+
+
+def with_cuts(cuts, notions, open_ones):
+    """The notions, those with cuts being the cones and budgets of their cuts."""
+    if cuts is None:
+        return notions
+    demand(isinstance(cuts, list) and len(cuts) == len(notions), "an entry per notion")
+    demand(all(own is None or i in open_ones for i, own in enumerate(cuts)), "a notion without cuts")
+    pairs = enumerate(zip(notions, cuts, strict=True))
+    return [known if own is None else open_ones[i].cut(own) for i, (known, own) in pairs]
 
 
 def summed(worths):
@@ -298,6 +314,8 @@ def tables(notions):
         ((name, own),) = notion.items()
         if name == "given":
             yield own["shape"]
+        elif name == "robust":
+            yield Set(own["uncertainty"]).shape
         elif name == "scenarios":
             yield from ((len(rows), len(rows[0])) for rows in own["distributions"])
 

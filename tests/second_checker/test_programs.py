@@ -72,6 +72,57 @@ def test_compositions(notion):
         assert said(document | less) == ("refuted", "refuted"), goal
 
 
+SQUARE = [[0.3, 0.2], [0.15, 0.35]]
+FOUR = [0.3, 0.2, 0.15, 0.35]
+CUT = {
+    "renyi, guessing": (privacy.Renyi(0.5, 2.5), objective.Guessing(THREE)),
+    "renyi, loss": (privacy.Renyi(1, 2), objective.Loss(THREE, [[0, 1], [1, 0], [0.5, 2]])),
+    "renyi, information": (privacy.Renyi(0.5, 1.5), objective.MutualInformation([0.6, 0.4])),
+    "renyi and ldp": ([privacy.LDP(1), privacy.Renyi(0.3, 4)], objective.Guessing(THREE)),
+    "known": (
+        privacy.Robust(1, {"kind": "known", "p": SQUARE}),
+        objective.MutualInformation(FOUR),
+    ),
+    "total-variation": (
+        privacy.Robust(1, {"kind": "total-variation", "p_hat": SQUARE, "radius": 0.02}),
+        objective.Guessing(FOUR),
+    ),
+    "chi-squared": (
+        privacy.Robust(1, {"kind": "chi-squared", "p_hat": SQUARE, "n": 1000}),
+        objective.LogDet(FOUR),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_notions_with_cuts(name):
+    """Both verify the file; neither without its cuts, with a better bound, or for a stricter notion."""
+    notion, goal = CUT[name]
+    document = json.loads(json.dumps(solve(Program(notion, goal), gap=1e-6).to_json()))
+    assert said(document) == ("verified", "verified")
+    sign = -1 if name.endswith("loss") else 1
+    stricter = copy.deepcopy(document)
+    (own,) = stricter["params"]["privacy"][-1].values()
+    own["epsilon"] *= 1 - 1e-3
+    assert said(stricter) == ("refuted", "refuted")
+    document.pop("gap")
+    document["status"] = "gap"
+    lower = {"value": document["value"] - sign, "bound": document["bound"] - sign * 1e-6}
+    lowered = copy.deepcopy(document)
+    lowered["certificate"]["proof"]["dual"][0] -= 1e-6
+    assert said(lowered | lower) == ("refuted", "refuted")
+    cuts = document["certificate"]["proof"]["cuts"]
+    assert cuts[-1]
+    without = copy.deepcopy(document)
+    del without["certificate"]["proof"]["cuts"]
+    assert "verified" not in said(without)
+    if "witness" in cuts[-1][0]:  # the members are replaced by distributions that are none
+        for cut in cuts[-1]:
+            table = np.array(cut["witness"]) ** 3
+            cut["witness"] = [[0.5]] if name == "known" else (table / table.sum()).tolist()
+        assert "verified" not in said(document)
+
+
 @pytest.mark.parametrize("goal", ["mutual-information", "guessing", "loss", "queries", "log-det"])
 def test_proofs_of_other_questions(goal):
     """A bound with the proof of another notion is verified by both or none, and then is a true one."""

@@ -41,6 +41,7 @@ from ..kernel.proofs.weak_duality import (
     Condition,
     Question,
     dominates,
+    outer,
     proven_bound,
     read_proof,
 )
@@ -175,7 +176,7 @@ def _value(case: Case) -> Iterator[Claim]:
 
 
 def _bound(case: Case) -> Iterator[Claim]:
-    asked: Question = case.question
+    asked = outer(case.proof, case.question)
     proof, bound = read_proof(case.proof, asked), Fraction(case.bound)
     maximise = asked.sense == "maximise"
     words = f"no such mechanism has {'more' if maximise else 'less'} than {case.bound!r}"

@@ -11,13 +11,16 @@ constraint. What holds for all columns that satisfy it with ``upper`` holds for 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..arithmetic import exp_above, exp_below
+from ..reading import UnreadableError
 from ..units import Vector
+from .private_rows import Rows, is_private
 
 
 class Difference(NamedTuple):
@@ -54,6 +57,46 @@ class Budget(NamedTuple):
     def limit(self) -> Fraction:
         """Compute a rational that the budget does not exceed."""
         return self.most * _upper(self.level)
+
+
+Cone = tuple[Difference, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One notion of privacy: every column lies in one of the cones, and the budgets are kept.
+
+    Where it says that secrets are hidden from each other at the level ε, ``secrets`` and ``epsilon`` say
+    so: there are as many rows as pairs of inputs, but a short test. Where it reads inputs as the pairs
+    (s, u) of tables, ``widths`` says how many values u has in each.
+    """
+
+    words: str
+    cones: Callable[[], Sequence[Cone]] = lambda: ((),)
+    budgets: Sequence[Budget] = ()
+    secrets: tuple[Any, ...] = ()
+    epsilon: float = 0.0
+    widths: Sequence[int] = ()
+
+    def holds(self, matrix: Rows) -> bool | None:
+        """Return whether a mechanism is private in this sense, exactly; None where that is open."""
+        if self.secrets:
+            return is_private(matrix, self.secrets, self.epsilon)
+        columns = [list(map(Fraction, column)) for column in zip(*matrix, strict=True)]
+        cones = self.cones()
+        admitted = all(any(in_cone(cone, column) for cone in cones) for column in columns)
+        return admitted and all(budget.holds(columns) for budget in self.budgets)
+
+    def outer(self, cuts: Any, where: str) -> Part:
+        """Return the part of more mechanisms, all private ones among them, that cuts of a file describe.
+
+        Args:
+            cuts: what the file says.
+            where: its place in the file.
+        """
+        raise UnreadableError(
+            f"{where} must be null: this notion is a list of inequalities, and needs no cuts"
+        )
 
 
 def dot(vector: Vector, column: Sequence[Fraction]) -> Fraction:

@@ -18,12 +18,13 @@ is the probability of the report y where the input is x, and w a column of W.
 | cone | A w ≥ 0 |
 | maximal-leakage | Σ_y max_x w_x ≤ e^L |
 | statistic-leakage | Σ_y max_g w_(x_g) ≤ e^L for every choice of an input x_g of each secret g |
+| robust | P(y given s) ≤ e^ε P(y given s') for every P of an uncertainty set; see :mod:`cut_parts` |
+| renyi | Σ_y w_x^a w_z^(1−a) ≤ e^((a−1)ε) for all x, z: a Rényi divergence; see :mod:`cut_parts` |
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations, product
 from typing import Any
@@ -47,8 +48,10 @@ from ..schema import (
     Whole,
 )
 from ..units import Vector
-from .differences import Budget, Difference, in_cone
-from .private_rows import Rows, hidden, is_private
+from .cut_parts import Renyi, Robust
+from .differences import Budget, Cone, Difference, Part
+from .private_rows import hidden
+from .stated_sets import UNCERTAINTY, read_set
 
 MOST_INPUTS = 4096
 MOST_LISTED = 400
@@ -58,36 +61,6 @@ MOST_SELECTIONS = 4096
 MOST_DISTANCE = 1e6
 LARGEST = 1e15
 """The largest entry of a row of a cone."""
-
-Cone = tuple[Difference, ...]
-
-
-@dataclass(frozen=True)
-class Part:
-    """One notion of privacy: every column lies in one of the cones, and the budgets are kept.
-
-    Where it says that secrets are hidden from each other at the level ε, ``secrets`` and ``epsilon`` say
-    so: there are as many rows as pairs of inputs, but a short test. Where it reads inputs as the pairs
-    (s, u) of tables, ``widths`` says how many values u has in each.
-    """
-
-    words: str
-    cones: Callable[[], Sequence[Cone]] = lambda: ((),)
-    budgets: Sequence[Budget] = ()
-    secrets: tuple[Any, ...] = ()
-    epsilon: float = 0.0
-    widths: Sequence[int] = ()
-
-    def holds(self, matrix: Rows) -> bool:
-        """Return whether a mechanism is private in this sense, exactly."""
-        if self.secrets:
-            return is_private(matrix, self.secrets, self.epsilon)
-        columns, cones = (
-            [list(map(Fraction, column)) for column in zip(*matrix, strict=True)],
-            self.cones(),
-        )
-        admitted = all(any(in_cone(cone, column) for cone in cones) for column in columns)
-        return admitted and all(budget.holds(columns) for budget in self.budgets)
 
 
 def one(x: int) -> Vector:
@@ -284,6 +257,24 @@ def _statistic_leakage(part: dict[str, Any], k: int) -> Part:
     return Part(words, budgets=tuple(budgets))
 
 
+def _robust(part: dict[str, Any], k: int) -> Part:
+    F, epsilon = read_set(part["uncertainty"]), part["epsilon"]
+    _count("the cells of the uncertainty set", F.shape[0] * F.shape[1], k)
+    words = (
+        f"no report is more than a factor e^{epsilon!r} likelier given one s than given another, for "
+        f"every distribution of (s, u) in {F.name}"
+    )
+    return Robust(words, epsilon=epsilon, widths=[F.shape[1]], members=F)
+
+
+def _renyi(part: dict[str, Any], k: int) -> Part:
+    epsilon, order = part["epsilon"], part["order"]
+    words = (
+        f"the Rényi divergence of order {order!r} of its rows for any two inputs is at most {epsilon!r}"
+    )
+    return Renyi(words, epsilon=epsilon, inputs=k, order=Fraction(order))
+
+
 def _count(name: str, given: int, k: int) -> None:
     if given != k:
         raise UnreadableError(f"{name} must be {k}, the number of inputs, not {given}")
@@ -312,6 +303,8 @@ PARTS: dict[str, tuple[Record, Callable[[dict[str, Any], int], Part]]] = {
     "cone": (Record({"rows": Matrix(Number(-LARGEST, LARGEST), 1, 2)}, {"words": Text()}), _cone),
     "maximal-leakage": (Record({"leakage": LEAKAGE}), _maximal_leakage),
     "statistic-leakage": (Record({"leakage": LEAKAGE, "secrets": Labels(2)}), _statistic_leakage),
+    "robust": (Record({"epsilon": EPSILON, "uncertainty": UNCERTAINTY}), _robust),
+    "renyi": (Record({"epsilon": EPSILON, "order": Number(above=1, most=60)}), _renyi),
 }
 """What each part may say, and what it means for so many inputs."""
 

@@ -17,12 +17,15 @@ It is decided in one of three ways, with e^ε rounded up, which makes cones and 
   cone, and g(w) − λ·t − β·w is convex and positively homogeneous on it: its rays suffice
   (:mod:`extreme_rays`). ∎
 * secrets that are hidden at one level, and a utility of :mod:`.corners`: the corners of boxes suffice.
+
+What is proven of more mechanisms holds of the private ones: where a notion is no list of inequalities,
+cuts of the file list some of them (:func:`outer`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -31,14 +34,13 @@ from typing import Any, Literal, NamedTuple
 from ..arithmetic import Interval, enclose, total
 from ..budget import tick
 from ..reading import UnreadableError
-from ..schema import List, Matrix, Number, Record, Whole
+from ..schema import Anything, List, Matrix, Number, Record, Whole
 from . import corners
 from .column_utilities import MOST_DUAL, UTILITIES, gained
 from .designs import Vectors
-from .differences import Budget, Difference, dot
+from .differences import Budget, Difference, Part, dot
 from .extreme_rays import extreme_rays
 from .objective_parts import Objective
-from .privacy_parts import Part
 
 
 class Condition(NamedTuple):
@@ -118,8 +120,25 @@ PROOF = Record(
         "rows": ROWS,
         "budgets": BUDGETS,
         "vectors": Matrix(Number(-MOST_DUAL, MOST_DUAL), 1, 2),
+        "cuts": List(Anything("null, or the cuts of a notion of privacy")),
     },
 )
+
+
+def outer(plain: dict[str, Any], asked: Question) -> Question:
+    """Return the question about more mechanisms that the cuts of a proof describe, one for each part."""
+    cuts = plain.get("cuts")
+    if cuts is None:
+        return asked
+    if len(cuts) != len(asked.parts):
+        raise UnreadableError(
+            f"certificate.proof.cuts must have {len(asked.parts)} entries, one for each notion"
+        )
+    parts = [
+        part if own is None else part.outer(own, f"certificate.proof.cuts[{i}]")
+        for i, (part, own) in enumerate(zip(asked.parts, cuts, strict=True))
+    ]
+    return replace(asked, parts=parts)
 
 
 def read_proof(plain: dict[str, Any], asked: Question) -> Proof:

@@ -1,0 +1,123 @@
+"""Notions of privacy that no list of linear inequalities exhausts, and the cuts that a proof brings.
+
+A mechanism is decided by a test of the notion's own. A bound is proven for more mechanisms than are
+private: those of an *outer* part, of the cones and budgets that the file's cuts describe.
+
+Lemma 1 (:class:`Robust`). F is a set of distributions P of inputs (s, u). If P(y|s) ≤ e^ε P(y|z) for all
+P ∈ F, reports y and s ≠ z, then for the member P of each cut every column w has Σ_u P(u|s) w_su ≤ e^ε
+Σ_u P(u|z) w_zu. Proof. P(y|s) = Σ_u P(u|s) w_su. ∎ A witness that is not shown to be a member counts for
+nothing: its cut is 0 ≤ 0.
+
+Lemma 2 (:class:`Renyi`). The Rényi divergence of order a > 1 of the rows x and z of W is at most ε if
+and only if Σ_y h(w_y) ≤ e^((a−1)ε) for h(w) = w_x^a w_z^(1−a), which is 0 where w_x = 0 and infinite
+where only w_z = 0. For every r > 0, h(w) ≥ a r^(a−1) w_x − (a − 1) r^a w_z, and h ≥ 0; so private
+mechanisms keep the budget of the largest of such tangents. Proof. Let w_z > 0 and t = w_x/w_z: t^a is
+convex, and not below its tangent at r. Where w_z = 0 < w_x, h is infinite. ∎ Both sides of a budget are
+divided by e^((a−1)ε); then the first coefficient is rounded down, the second up, which makes a tangent
+smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+from ..arithmetic import Interval, enclose, exp, log, total
+from ..budget import tick
+from ..reading import UnreadableError
+from ..schema import Anything, List, Number, Record, Whole
+from ..units import UNIT, Vector, units_down, units_up
+from .differences import Budget, Difference, Part
+from .private_rows import Rows
+from .set_privacy import is_set_private
+from .uncertainty_sets import UncertaintySet
+
+PLACE = List(Whole(0, 10**9), 2, 2)
+MEMBERS = List(Record({"witness": Anything(), "secrets": PLACE}))
+LARGEST_RATIO = 1e9
+TANGENTS = List(Record({"pair": PLACE, "ratio": Number(1 / LARGEST_RATIO, LARGEST_RATIO)}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Robust(Part):
+    """Hide s from whoever knows P, for every member P of an uncertainty set: Lemma 1."""
+
+    members: UncertaintySet
+
+    def holds(self, matrix: Rows) -> bool | None:
+        """Return whether a mechanism is shown to be private against all members."""
+        columns = [list(map(Fraction, column)) for column in zip(*matrix, strict=True)]
+        return is_set_private(columns, self.members, Fraction(self.epsilon))
+
+    def outer(self, cuts: Any, where: str) -> Part:
+        """See :meth:`Part.outer`: {"witness", "secrets"} for each member and pair (s, z)."""
+        cone = tuple(self._rows(MEMBERS.read(cuts, where), where))
+        return replace(self, cones=lambda: (cone,))
+
+    def _rows(self, cuts: list[dict[str, Any]], where: str) -> Iterator[Difference]:
+        a1, a2 = self.members.shape
+        for i, cut in enumerate(cuts):
+            tick()
+            s, z = cut["secrets"]
+            if s == z or max(s, z) >= a1:
+                raise UnreadableError(f"{where}[{i}].secrets must be two of {a1} secrets")
+            P, inside = self.members.member(cut["witness"], f"{where}[{i}].witness")
+            if inside is True:
+                yield Difference(_given(P, s, a2), _given(P, z, a2), Fraction(self.epsilon))
+            else:
+                yield Difference({}, {})
+
+
+def _given(P: list[Fraction], s: int, width: int) -> Vector:
+    """Return P(u|s) as a vector over the inputs (s, u)."""
+    own = P[s * width : (s + 1) * width]
+    mass = sum(own, Fraction(0))
+    return {s * width + u: p / mass for u, p in enumerate(own) if p}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Renyi(Part):
+    """Bound the Rényi divergence of the rows of any two inputs: Lemma 2."""
+
+    inputs: int
+    order: Fraction
+
+    @property
+    def limit(self) -> Fraction:
+        """(a − 1) ε."""
+        return (self.order - 1) * Fraction(self.epsilon)
+
+    def holds(self, matrix: Rows) -> bool | None:
+        """Return whether all divergences are at most ε; None where the digits do not tell."""
+        most = exp(self.limit)
+        found = {self._kept(row, other, most) for row, other in permutations(matrix, 2)}
+        return False if False in found else None if None in found else True
+
+    def _kept(self, row: list[float], other: list[float], most: Interval) -> bool | None:
+        tick()
+        pairs = [(Fraction(p), Fraction(q)) for p, q in zip(row, other, strict=True) if p]
+        if not all(q for _, q in pairs):
+            return False
+        terms = (enclose(p) * (enclose(self.order - 1) * log(p / q)).exp() for p, q in pairs)
+        return total(terms).at_most(most)
+
+    def outer(self, cuts: Any, where: str) -> Part:
+        """See :meth:`Part.outer`: {"pair", "ratio"} for each tangent; a budget for each pair."""
+        pieces: dict[tuple[int, int], list[Difference]] = {}
+        for i, cut in enumerate(TANGENTS.read(cuts, where)):
+            tick()
+            x, z = cut["pair"]
+            if x == z or max(x, z) >= self.inputs:
+                raise UnreadableError(f"{where}[{i}].pair must be two of {self.inputs} inputs")
+            pieces.setdefault((x, z), []).append(self._tangent(x, z, Fraction(cut["ratio"])))
+        budgets = [Budget(tuple(own), Fraction(1)) for own in pieces.values()]
+        return replace(self, budgets=budgets)
+
+    def _tangent(self, x: int, z: int, r: Fraction) -> Difference:
+        power = (enclose(self.order - 1) * log(r) - enclose(self.limit)).exp()
+        down = units_down((enclose(self.order) * power).low)
+        up = units_up((enclose(self.order - 1) * power * enclose(r)).high)
+        return Difference({x: Fraction(down, UNIT)}, {z: Fraction(up, UNIT)})
