@@ -18,7 +18,7 @@ from ldpopt.measures.fisher import information
 from ldpopt.measures.set_fisher import mechanism_information
 from ldpopt.measures.tallies import merged
 from ldpopt.mechanisms.encodings import SetMechanism
-from ldpopt.models.priors import Dirichlet, Prior
+from ldpopt.models.priors import Dirichlet, Prior, dirichlet_prior
 
 HALF_LOG_2PIE = 0.5 * math.log(2 * math.pi * math.e)
 LARGEST_FINE = 4
@@ -31,7 +31,7 @@ LogDet = Callable[[Array], Array]
 
 def unobfuscated_utility(prior: Prior) -> float:
     """Compute C_μ = U^as of the identity, −½ log 2πe − Σ_x E log P_x / (2a − 2)."""
-    a = _continuous(prior).size
+    a = dirichlet_prior("the asymptotic utility", prior).size
     return -HALF_LOG_2PIE - float(prior.expected_log(np.eye(a)).sum()) / (2 * a - 2)
 
 
@@ -47,7 +47,7 @@ def utility(mechanism: Channel, prior: Prior, method: str, seed: int) -> Estimat
     Raises:
         InvalidInputError: the prior is not a Dirichlet, or "exact" was asked for and is not known.
     """
-    prior = _continuous(prior)
+    prior = dirichlet_prior("the asymptotic utility", prior)
     a = prior.size
     if isinstance(mechanism, SetMechanism):
         expected = expected_value(_set_log_det(mechanism), mechanism.epsilon(), prior, method, seed)
@@ -89,14 +89,6 @@ def participation_bound(epsilon: float, a: int, prior: Prior | None = None) -> f
     least = -HALF_LOG_2PIE + a * math.log(a) / (2 * a - 2)
     identity = least if prior is None else unobfuscated_utility(prior)
     return math.exp(min(0.0, 2 * (utility_bound(epsilon, a) - identity)))
-
-
-def _continuous(prior: Prior) -> Dirichlet:
-    if not isinstance(prior, Dirichlet):
-        raise InvalidInputError(
-            f"the asymptotic utility needs a Dirichlet prior, not a {type(prior).__name__}"
-        )
-    return prior
 
 
 def _dense_log_det(W: Array) -> LogDet:

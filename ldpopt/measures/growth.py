@@ -25,7 +25,7 @@ from ldpopt.measures import asymptotics, information_metrics
 from ldpopt.measures.channel import mechanism_of
 from ldpopt.measures.information_about_p import lumped
 from ldpopt.measures.tallies import merged
-from ldpopt.models.priors import Dirichlet, Prior
+from ldpopt.models.priors import Dirichlet, Prior, dirichlet_prior
 
 
 class Growth(NamedTuple):
@@ -81,9 +81,7 @@ def growth(m: Any, prior: Prior, *, seed: int = 0) -> Growth:
     >>> found.rank, found.classes, found.distribution_utility, found.tally_utility
     (2, 1, 1.0, 0.5)
     """
-    if not isinstance(prior, Dirichlet):
-        raise InvalidInputError(f"the limits need a Dirichlet prior, not a {type(prior).__name__}")
-    m = mechanism_of(m)
+    m, prior = mechanism_of(m), dirichlet_prior("the limit", prior)
     rank, classes = information_metrics.rank_and_classes(m)
     about_p = _constant(m, prior, seed)
     W = merged(m.matrix)

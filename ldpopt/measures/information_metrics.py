@@ -312,10 +312,7 @@ def _checked(m: Channel | ArrayLike, prior: Prior) -> Channel:
     m = mechanism_of(m)
     if not isinstance(prior, Prior):
         raise InvalidInputError(f"prior must be a Prior such as Dirichlet(alpha), not {prior!r}")
-    if len(m.inputs) != prior.size:
-        raise InvalidInputError(
-            f"the prior must have {len(m.inputs)} values, one per input, not {prior.size}"
-        )
+    prior.check_size(len(m.inputs))
     return m
 
 

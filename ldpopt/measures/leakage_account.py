@@ -18,7 +18,7 @@ import numpy as np
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Label, Mechanism
-from ldpopt.measures.leakage import EFFORT, LeakageBounds, statistic_maximal_leakage
+from ldpopt.measures.leakage import EFFORT, statistic_maximal_leakage
 
 History = tuple[Label, ...]
 Step = Mechanism | Mapping[History, Mechanism]
@@ -150,15 +150,13 @@ class LeakageAccount:
 
     def _cost(self, step: Step | float, effort: float) -> float:
         if isinstance(step, Mechanism):
-            return max(0.0, self._bounds(step, effort).high)
+            found = statistic_maximal_leakage(step.matrix, self.secrets, effort=effort)
+            return max(0.0, found.high)
         if isinstance(step, Mapping):
             if not step:
                 raise InvalidInputError("an adaptive release must have at least one mechanism, not 0")
             return max(self._cost(m, effort) for m in step.values())
         return 0.0 if step == 0 else validate.positive_number("the bound on the SML", step)
-
-    def _bounds(self, mechanism: Mechanism, effort: float) -> LeakageBounds:
-        return statistic_maximal_leakage(mechanism.matrix, self.secrets, effort=effort)
 
 
 def quantise_without_order(secrets: Sequence[Label], bins: Mapping[Label, Label]) -> Mechanism:

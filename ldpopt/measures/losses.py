@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import entr, gammaln
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
@@ -37,27 +37,11 @@ class Divergence(NamedTuple):
     fourth: float
 
 
-def _xlogx(x: Array) -> Array:
-    return x * np.log(x, out=np.zeros_like(x), where=x > 0)
-
-
-def _hellinger(x: Array) -> Array:
-    return (np.sqrt(x) - 1) ** 2
-
-
-def _chi_squared(x: Array) -> Array:
-    return (x - 1) ** 2
-
-
-def _triangular(x: Array) -> Array:
-    return (x - 1) ** 2 / (x + 1)
-
-
 DIVERGENCES = {
-    "kl": Divergence(_xlogx, 1, -1, 2),
-    "hellinger": Divergence(_hellinger, 1 / 2, -3 / 4, 15 / 8),
-    "chi-squared": Divergence(_chi_squared, 2, 0, 0),
-    "triangular": Divergence(_triangular, 1, -3 / 2, 3),
+    "kl": Divergence(lambda x: -entr(x), 1, -1, 2),
+    "hellinger": Divergence(lambda x: (np.sqrt(x) - 1) ** 2, 1 / 2, -3 / 4, 15 / 8),
+    "chi-squared": Divergence(lambda x: (x - 1) ** 2, 2, 0, 0),
+    "triangular": Divergence(lambda x: (x - 1) ** 2 / (x + 1), 1, -3 / 2, 3),
 }
 """Pastore and Gastpar 2021, Table 1, with the divergence Σ p f(p̂/p); there Σ p̂ f(p/p̂) is printed."""
 

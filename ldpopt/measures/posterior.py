@@ -31,7 +31,7 @@ from ldpopt.measures.expansion import expanded
 from ldpopt.measures.marginals import BetaMixture, Empirical, Marginal, draw
 from ldpopt.measures.response_series import ONE, ResponseSeries, Scaled, response_level
 from ldpopt.measures.tallies import Tallies
-from ldpopt.models.priors import Dirichlet, Prior
+from ldpopt.models.priors import Dirichlet, Prior, dirichlet_prior
 
 DRAWS = 4000
 """Draws for a linear functional of an exact posterior."""
@@ -327,13 +327,9 @@ def posterior(m: Channel | ArrayLike, prior: Prior, counts: ArrayLike, *, seed: 
     """
     m = mechanism_of(m)
     dense = m.dense()
-    if not isinstance(prior, Dirichlet):
-        raise InvalidInputError(f"the posterior needs a Dirichlet prior, not a {type(prior).__name__}")
+    prior = dirichlet_prior("the posterior", prior)
     columns, s = dense.matrix, _counts(counts, dense)
-    if len(dense.inputs) != prior.size:
-        raise InvalidInputError(
-            f"the prior must have {len(dense.inputs)} values, one per input, not {prior.size}"
-        )
+    prior.check_size(len(dense.inputs))
     if (columns[:, s > 0].max(axis=0, initial=0.0) == 0).any():
         raise InvalidInputError("an output that was reported has probability zero under every input")
     return of_columns(columns, prior, s, seed)

@@ -16,7 +16,7 @@ from ldpopt.core.validate import Array
 from ldpopt.measures.channel import mechanism_of
 from ldpopt.measures.posterior import Posterior, of_columns, posterior
 from ldpopt.mechanisms.encodings import SetMechanism
-from ldpopt.models.priors import Dirichlet, Prior
+from ldpopt.models.priors import Prior, dirichlet_prior
 
 
 def posterior_of_reports(
@@ -41,10 +41,8 @@ def posterior_of_reports(
     m = mechanism_of(m)
     if not isinstance(m, SetMechanism):
         return posterior(m, prior, _tallied(m, reports), seed=seed)
-    if not isinstance(prior, Dirichlet):
-        raise InvalidInputError(f"the posterior needs a Dirichlet prior, not a {type(prior).__name__}")
-    if prior.size != m.k:
-        raise InvalidInputError(f"the prior must have {m.k} values, one per input, not {prior.size}")
+    prior = dirichlet_prior("the posterior", prior)
+    prior.check_size(m.k)
     rows = np.asarray(reports)
     if rows.ndim != 2:
         raise InvalidInputError(

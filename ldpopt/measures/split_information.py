@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.measures.channel import mechanism_of
 from ldpopt.measures.information_about_p import DRAWS, information_about_p
@@ -77,10 +76,7 @@ def information_split(
     """
     n = validate.whole_number("n", n, 1)
     m = mechanism_of(m)
-    if len(m.inputs) != prior.size:
-        raise InvalidInputError(
-            f"the prior must have {len(m.inputs)} values, one per input, not {prior.size}"
-        )
+    prior.check_size(len(m.inputs))
     private = Estimate(n * prior.expected_entropy(), ROUNDING * n)
     tallies = Estimate(tally_entropy(prior, n), 10 * ROUNDING * n)
     known = information_about_p(np.eye(prior.size), prior, n, method, draws, seed)

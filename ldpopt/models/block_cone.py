@@ -25,6 +25,7 @@ import numpy as np
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
+from ldpopt.models.cones import worst_log_ratio
 
 PAIRS = ("distinct", "all")
 
@@ -198,17 +199,8 @@ class BlockCone:
 
     def level(self, matrix: Array) -> float:
         """Compute the largest log max y_s / min y_s' over outputs and constrained pairs; may be inf."""
-        a1, a2 = self.shape
-        y = (self._extremes_matrix() @ matrix).reshape(a1, a2, -1)
-        high, low = y.max(axis=1), y.min(axis=1)
-        worst = -math.inf
-        for s in range(a1):
-            others = low.min(axis=0) if self.pairs == "all" else np.delete(low, s, axis=0).min(axis=0)
-            used = high[s] > 0
-            if (others[used] <= 0).any():
-                return math.inf
-            worst = max(worst, float(np.log(high[s][used] / others[used]).max(initial=-math.inf)))
-        return worst
+        y = (self._extremes_matrix() @ matrix).reshape(*self.shape, -1)
+        return worst_log_ratio(y.max(axis=1), y.min(axis=1), own=self.pairs == "all")
 
     def admits(self, matrix: Array) -> bool:
         """Return whether every column lies in the cone."""

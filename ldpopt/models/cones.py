@@ -109,18 +109,29 @@ class SecretCone:
         """
         high = np.array([matrix[block].max(axis=0) for block in self.blocks])
         low = np.array([matrix[block].min(axis=0) for block in self.blocks])
-        worst = -math.inf
-        for s in range(len(self.blocks)):
-            others = np.delete(low, s, axis=0).min(axis=0)
-            used = high[s] > 0
-            if (others[used] == 0).any():
-                return math.inf
-            worst = max(worst, float(np.log(high[s][used] / others[used]).max(initial=-math.inf)))
-        return worst
+        return worst_log_ratio(high, low)
 
     def admits(self, matrix: Array) -> bool:
         """Return whether every column lies in the cone, in exact arithmetic."""
         return is_private(matrix.tolist(), self.secrets, self.epsilon)
+
+
+def worst_log_ratio(high: Array, low: Array, own: bool = False) -> float:
+    """Compute the largest log of what is high for a secret over what is low for another, in any column.
+
+    Args:
+        high: the largest entries, [secret][column].
+        low: the least ones.
+        own: whether a secret is compared with itself, too.
+    """
+    worst = -math.inf
+    for s, top in enumerate(high):
+        others = (low if own else np.delete(low, s, axis=0)).min(axis=0)
+        used = top > 0
+        if (others[used] <= 0).any():
+            return math.inf
+        worst = max(worst, float(np.log(top[used] / others[used]).max(initial=-math.inf)))
+    return worst
 
 
 def has_boxes(cone: object) -> TypeGuard[SecretCone]:

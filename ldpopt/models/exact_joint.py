@@ -84,11 +84,9 @@ class _Joint:
         for j, row in enumerate(self.missing):
             for a in range(len(row)):
                 if row[a] < 0:
-                    for cell in sorted((c for c in self.masses if c[j] == a), key=self._size):
+                    cells = [cell for cell in self.masses if cell[j] == a]
+                    for cell in sorted(cells, key=lambda c: -self.masses[c]):
                         self._add(cell, -min(self.masses[cell], max(0, -row[a])))
-
-    def _size(self, cell: Cell) -> int:
-        return -self.masses[cell]
 
     def _room(self, cell: Cell) -> int | None:
         """Return how much a cell can take and stay small; None for a big one, which can take all."""

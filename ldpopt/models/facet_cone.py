@@ -18,6 +18,7 @@ import numpy as np
 
 from ldpopt.core.validate import Array
 from ldpopt.models.chi2_ball import Chi2Ball
+from ldpopt.models.cones import worst_log_ratio
 from ldpopt.models.uncertainty_sets import Chi2Set
 
 
@@ -81,13 +82,7 @@ class FacetCone:
         blocks = matrix.reshape(*self.uncertainty.shape, -1)
         high = np.array([(V @ T).max(axis=0) for V, T in zip(self.polytopes, blocks, strict=True)])
         low = np.array([(V @ T).min(axis=0) for V, T in zip(self.polytopes, blocks, strict=True)])
-        worst = -math.inf
-        for s in range(len(high)):
-            others = low if self.pairs == "all" else np.delete(low, s, axis=0)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = np.where(high[s] > 0, high[s] / others.min(axis=0), 1.0)
-            worst = max(worst, float(np.log(ratio).max()))
-        return worst
+        return worst_log_ratio(high, low, own=self.pairs == "all")
 
     def admits(self, matrix: Array) -> bool:
         """Return whether every column lies in the cone."""

@@ -69,6 +69,13 @@ class Prior(ABC):
         """Compute h(P) of (2.1); only a continuous prior has one."""
         raise InvalidInputError("this prior has no density, hence no differential entropy")
 
+    def check_size(self, inputs: int) -> None:
+        """Refuse a mechanism with another number of inputs."""
+        if self.size != inputs:
+            raise InvalidInputError(
+                f"the prior must have {inputs} values, one per input, not {self.size}"
+            )
+
     def expected_entropy(self) -> float:
         """Compute H(X | P) in nats."""
         return -float(self.expected_xlogx(np.eye(self.size)).sum())
@@ -212,6 +219,13 @@ class Dirichlet(Prior):
         """List the beta parameters of P_1, P_2/(1 − P_1), …, which are independent of each other."""
         rest = np.cumsum(self.alpha[::-1])[::-1]
         return [(float(a), float(b)) for a, b in zip(self.alpha[:-1], rest[1:], strict=True)]
+
+
+def dirichlet_prior(what: str, prior: Prior) -> Dirichlet:
+    """Check that a prior is a Dirichlet prior, which something needs."""
+    if not isinstance(prior, Dirichlet):
+        raise InvalidInputError(f"{what} needs a Dirichlet prior, not a {type(prior).__name__}")
+    return prior
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,9 @@ def read_matrix(matrix: Any) -> Any:
             {"shape", "rows", "columns", "values"}.
     """
     sparse = issparse(matrix) or isinstance(matrix, dict)
-    return _normalised(_sparse(matrix) if sparse else _dense(matrix))
+    if sparse:
+        return _normalised(_sparse(matrix))
+    return _normalised(validate.array("matrix", getattr(matrix, "matrix", matrix), 2))
 
 
 def read_secrets(secrets: Any) -> tuple[Any, ...]:
@@ -48,10 +50,6 @@ def selection_program(matrix: Any, secrets: Any) -> SelectionProgram:
             f"secrets must be {rows.shape[0]} labels, one per row of the matrix, not {len(labels)}"
         )
     return SelectionProgram(rows, np.array([numbers.setdefault(s, len(numbers)) for s in labels]))
-
-
-def _dense(matrix: Any) -> validate.Array:
-    return validate.array("matrix", getattr(matrix, "matrix", matrix), 2)
 
 
 def _sparse(matrix: Any) -> csr_array:

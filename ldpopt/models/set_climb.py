@@ -142,16 +142,14 @@ class Climb:
         low = self.parts(self._extreme(3, 1, -1.0))
         high = self.parts(self._extreme(0, 2, 1.0))
         first, last = factor * low[3] / low[1], high[0] / high[2]
-        blocks = [list(map(Fraction, block)) for block in self._blocks()]
+        column = self.rows[0] + self.rows[3]
+        blocks = [list(map(Fraction, block)) for block in column.reshape(self.F.shape)]
         # the number of values of P(y|s) at which a climb starts again where the proof fails
         for at in np.linspace(first, last, 16).tolist():
             weight = set_multiplier(self.F, blocks, (self.s, self.z), at, factor)
             cost = factor * self.rows[3] - at * self.rows[1]
             cost = cost - weight * (self.rows[0] - at * self.rows[2])
             yield self.from_witness(self.F.worst(cost.tolist()))
-
-    def _blocks(self) -> Array:
-        return np.asarray((self.rows[0] + self.rows[3]).reshape(self.F.shape))
 
 
 def _product(own: Array, rise: Array) -> tuple[float, float, float]:

@@ -115,7 +115,7 @@ def test_what_is_not_known_is_refused():
     dependent = Mechanism([[0.5, 0.5], [0.25, 0.75], [0.375, 0.625]])
     with pytest.raises(InvalidInputError, match="rows have rank 2"):
         growth(dependent, Dirichlet.uniform(3))
-    with pytest.raises(InvalidInputError, match="need a Dirichlet prior"):
+    with pytest.raises(InvalidInputError, match="needs a Dirichlet prior"):
         growth(Q_A, PointMixture([[0.2, 0.3, 0.5]], [1.0]))
     flat = growth(Mechanism(np.full((3, 2), 0.5)), ALPHA)
     assert flat.tally_constant == pytest.approx(flat.distribution_constant, abs=1e-12)

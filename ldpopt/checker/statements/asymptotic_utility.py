@@ -116,10 +116,6 @@ def design_question(plain: dict[str, Any]) -> DesignStatement:
 # ---------------------------------------------------------------- the claims
 
 
-def _answer(document: dict[str, Any], question: DesignStatement) -> Rows:
-    return read_matrix(document, len(question.alpha))
-
-
 def _holds(case: Case) -> bool:
     inputs = range(len(case.question.alpha))
     return is_stochastic(case.answer) and is_private(case.answer, inputs, case.question.epsilon)
@@ -205,7 +201,7 @@ SECTION = Section(
                 {"dirichlet": DIRICHLET, "epsilon": EPSILON, "floor": Nullable(FLOOR)},
             ),
             question=design_question,
-            answer=_answer,
+            answer=lambda document, question: read_matrix(document, len(question.alpha)),
             members=_members,
             value=_value,
             bound=_bound,

@@ -35,7 +35,7 @@ from ..kernel.proofs.exposure_rules import (
 )
 from ..kernel.proofs.rare_cells import rare_mass, tree_bound
 from ..kernel.schema import Object, Record, Word
-from ..kernel.section import Case, Decider, Kind, Section, Sense, stating
+from ..kernel.section import Case, Decider, Kind, Section, stating
 
 METHODS = ("theorem-2", "theorem-3", "worst-joint", "best")
 
@@ -61,10 +61,6 @@ STATEMENT = Record(
         "method": Word(*METHODS),
     }
 )
-
-
-def _question(plain: dict[str, Any]) -> Question:
-    return Question(plain["marginals"], plain["threshold"], plain["method"])
 
 
 def proven_by(question: Question, answer: Any, where: str) -> Fraction:
@@ -101,10 +97,6 @@ def reached_by(question: Question, joint: Any, where: str) -> Fraction | None:
 
 
 # ---------------------------------------------------------------- the claims
-
-
-def _answer(document: dict[str, Any], question: Question) -> dict[str, Any]:
-    return Object().read(document.get("answer"), "answer")
 
 
 def _value(case: Case) -> Iterator[Claim]:
@@ -153,10 +145,6 @@ def _reached(case: Case, joint: Any, where: str, least: float, what: str) -> Cla
     return decided(what, words, test, value=least)
 
 
-def _sense(question: Question) -> Sense:
-    return "maximise" if question.method == "worst-joint" else "minimise"
-
-
 SECTION = Section(
     kinds={
         "composition-bound": Kind(
@@ -167,12 +155,12 @@ SECTION = Section(
     forms={
         "composition-bound": Decider(
             statement=STATEMENT,
-            question=_question,
-            answer=_answer,
+            question=lambda plain: Question(*(plain[name] for name in Question._fields)),
+            answer=lambda document, question: Object().read(document.get("answer"), "answer"),
             members=lambda case: iter(()),
             value=_value,
             bound=_bound,
-            sense=_sense,
+            sense=lambda question: "maximise" if question.method == "worst-joint" else "minimise",
             proof=Object(),
         )
     },

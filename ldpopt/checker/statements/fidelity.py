@@ -102,10 +102,6 @@ def least_probability(k: int, p0: float) -> Fraction:
     return min(Fraction(p0), Fraction(1, k))
 
 
-def _phi_question(plain: dict[str, Any]) -> PhiStatement:
-    return PhiStatement(plain["inputs"], plain["epsilon"], plain["family"])
-
-
 def _alpha_question(plain: dict[str, Any]) -> AlphaStatement:
     if min(plain["prior"]) < Fraction(LEAST) * (1 - SUM_TOLERANCE):  # it was divided by its sum
         least = float(min(plain["prior"]))
@@ -172,10 +168,6 @@ def _phi_value(case: Case) -> Iterator[Claim]:
     yield case.claim_value(f"its φ is at most {value!r}", test)
 
 
-def _alpha_answer(document: dict[str, Any], question: AlphaStatement) -> Rows:
-    return read_matrix(document, len(question.p))
-
-
 def _alpha_members(case: Case) -> Iterator[Claim]:
     yield from _mechanism_claims(case.answer, case.question.epsilon, case.question.family)
 
@@ -185,10 +177,6 @@ def _alpha_value(case: Case) -> Iterator[Claim]:
     words = f"its α ({loss}) is at most {case.value!r}"
     above = partial(loss_above, case.answer, p, loss)
     yield case.claim_value(words, lambda: _at_most(case.answer, above, case.value))
-
-
-def _minimax_answer(document: dict[str, Any], question: MinimaxStatement) -> Rows:
-    return read_matrix(document, question.k)
 
 
 def _minimax_members(case: Case) -> Iterator[Claim]:
@@ -315,7 +303,7 @@ SECTION = Section(
     forms={
         "matrix-program": _form(
             Record({"family": FAMILY, "inputs": INPUTS, "epsilon": EPSILON}),
-            _phi_question,
+            lambda plain: PhiStatement(plain["inputs"], plain["epsilon"], plain["family"]),
             _phi_answer,
             _phi_members,
             _phi_value,
@@ -332,7 +320,7 @@ SECTION = Section(
                 }
             ),
             _alpha_question,
-            _alpha_answer,
+            lambda document, question: read_matrix(document, len(question.p)),
             _alpha_members,
             _alpha_value,
             _alpha_bound,
@@ -341,7 +329,7 @@ SECTION = Section(
         "minimax-program": _form(
             Record({"inputs": INPUTS, "epsilon": EPSILON, "loss": LOSS, "p0": P0}),
             _minimax_question,
-            _minimax_answer,
+            lambda document, question: read_matrix(document, question.k),
             _minimax_members,
             _minimax_value,
             _minimax_bound,

@@ -162,7 +162,7 @@ def reporting_bound(case: Case) -> Iterator[Claim]:
     words = f"no {about} have a utility above {bound!r}"
 
     def test() -> bool | None:
-        inside = _all_in(members, question)
+        inside = all_of(is_member(member.distribution, question.robust) for member in members)
         return Search(question, members).holds(bound) if inside else inside
 
     yield case.claim_bound(words, test, about)
@@ -184,10 +184,6 @@ def _read_members(proof: Any, question: Reporting) -> list[Member]:
         if question.protocol == "independent-reporting" and len(set(member.values)) > 1:
             raise UnreadableError("a member must name one value twice: it is reported for both secrets")
     return found
-
-
-def _all_in(members: list[Member], question: Reporting) -> bool | None:
-    return all_of(is_member(member.distribution, question.robust) for member in members)
 
 
 def _answer(document: dict[str, Any], question: Reporting) -> Rows | Unary:

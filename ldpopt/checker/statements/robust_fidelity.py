@@ -38,7 +38,6 @@ from ..kernel.proofs.confidence_set import (
 )
 from ..kernel.proofs.polyopt_cone import in_cone
 from ..kernel.proofs.private_rows import (
-    Rows,
     is_stochastic,
     level_claims,
     private,
@@ -146,10 +145,6 @@ def error_above(matrix: Sequence[Sequence[float]], question: Queries) -> Fractio
 # ---------------------------------------------------------------- the claims
 
 
-def _answer(document: dict[str, Any], question: Queries) -> Rows:
-    return read_matrix(document, len(question.p), question.secrets)
-
-
 def _members(case: Case) -> Iterator[Claim]:
     if case.question.robust is not None:
         yield from robust_members(case)
@@ -233,7 +228,7 @@ SECTION = Section(
                 }
             ),
             question=_question,
-            answer=_answer,
+            answer=lambda document, asked: read_matrix(document, len(asked.p), asked.secrets),
             members=_members,
             value=_value,
             bound=_bound,

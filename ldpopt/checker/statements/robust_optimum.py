@@ -54,10 +54,6 @@ def _statement(params: dict[str, Any]) -> dict[str, Any]:
     return {"form": "robust-optimum", **confidence(params), "objective": objective}
 
 
-def _question(plain: dict[str, Any]) -> RobustOptimum:
-    return RobustOptimum(robust_question(plain), plain["objective"])
-
-
 def _bound(case: Case) -> Iterator[Claim]:
     """Check the claims about the ceiling, the members of the set, and the bound over the outer cone."""
     proof, robust = case.proof, case.question.robust
@@ -123,7 +119,7 @@ SECTION = Section(
     forms={
         "robust-optimum": Decider(
             statement=Record({**CONFIDENCE, **OPTIONS}),
-            question=_question,
+            question=lambda plain: RobustOptimum(robust_question(plain), plain["objective"]),
             answer=robust_answer,
             members=robust_members,
             value=information_value,

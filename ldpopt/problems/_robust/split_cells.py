@@ -56,7 +56,9 @@ class SplitCells:
         duals = self.found[cell]
         if not self.parts.conditional:
             duals = [beta for beta in duals for _ in (0, 1)]
-        return float(self.parts.above(ends, told, [_sum(beta) for beta in duals]))
+        return float(
+            self.parts.above(ends, told, [sum(map(Fraction, beta), Fraction(0)) for beta in duals])
+        )
 
     def _split(self, spent: float) -> Fraction:
         """Return g = e^ε₂, at the end of the range just above e^ε."""
@@ -109,10 +111,6 @@ def _inside(cell: Cell, other: Cell) -> bool:
 
 def _floats(exact: Sequence[Fraction]) -> Array:
     return np.array([float(p) for p in exact])
-
-
-def _sum(dual: list[float]) -> Fraction:
-    return sum(map(Fraction, dual), Fraction(0))
 
 
 def _dual(prior: Array, level: float, weights: Array | None = None) -> list[float]:

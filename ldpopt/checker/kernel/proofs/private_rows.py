@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -137,11 +137,8 @@ def is_private(matrix: Sequence[Sequence[float]], secrets: Sequence[Any], epsilo
         secrets: the secret of each row.
         epsilon: the level ε, in nats.
     """
-    return _ratios_at_most(worst_ratios(matrix, secrets), exp_below(epsilon))
-
-
-def _ratios_at_most(ratios: Iterable[tuple[float, float]], limit: Fraction) -> bool:
-    return all(Fraction(high) <= limit * Fraction(low) for high, low in ratios)
+    limit = exp_below(epsilon)
+    return all(Fraction(high) <= limit * Fraction(low) for high, low in worst_ratios(matrix, secrets))
 
 
 def hidden(secrets: Sequence[Any], epsilon: float) -> str:
