@@ -17,15 +17,12 @@ if TYPE_CHECKING:  # nothing is imported that could lie there: not even the modu
     from ldpopt import experiments, measures, mechanisms, models, problems, solvers, testing
     from ldpopt.audit.auditing import audit
     from ldpopt.core import certify, validate
-    from ldpopt.core.form import Form, FormSolution
+    from ldpopt.core.form import Form, FormSolution, Stage, Status
     from ldpopt.core.forms.column_program import ColumnProgram, Columns
     from ldpopt.core.limits import Limits
-    from ldpopt.core.measure import Measure
     from ldpopt.core.mechanism import Mechanism
-    from ldpopt.core.problem import Example, Problem
+    from ldpopt.core.problem import Example, Measure, Problem
     from ldpopt.core.solver import Solver
-    from ldpopt.core.stage import Stage
-    from ldpopt.core.status import Status
     from ldpopt.engine.result import Certificate, Result, load
     from ldpopt.engine.solving import problem, solve
     from ldpopt.engine.sweep import Experiment
@@ -98,15 +95,12 @@ _ROOMS = (
 _TOOLS = {"certify": "core", "validate": "core", "objective": "models", "privacy": "models"}
 """Modules that a question or a solver of one's own needs, with their rooms."""
 _HOMES = {
-    "core.form": ("Form", "FormSolution"),
+    "core.form": ("Form", "FormSolution", "Stage", "Status"),
     "core.forms.column_program": ("ColumnProgram", "Columns"),
     "core.limits": ("Limits",),
-    "core.measure": ("Measure",),
     "core.mechanism": ("Mechanism",),
-    "core.problem": ("Example", "Problem"),
+    "core.problem": ("Example", "Measure", "Problem"),
     "core.solver": ("Solver",),
-    "core.stage": ("Stage",),
-    "core.status": ("Status",),
     "engine.result": ("Certificate", "Result", "load"),
     "engine.solving": ("problem", "solve"),
     "engine.sweep": ("Experiment",),

@@ -26,11 +26,10 @@ from typing import Any
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import check as check_document
-from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.form import Form, FormSolution, Status
 from ldpopt.core.limits import Limits
 from ldpopt.core.problem import Example, Problem
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.engine.result import Result, load
 from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import verify

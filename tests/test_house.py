@@ -17,8 +17,7 @@ from pkgutil import resolve_name
 import pytest
 
 from ldpopt.cli.app import COMMANDS
-from ldpopt.core.measure import Measure
-from ldpopt.core.problem import Problem
+from ldpopt.core.problem import Measure, Problem
 from ldpopt.problems import PROBLEMS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -221,7 +220,7 @@ def test_frozen_fields_are_set_in_one_place() -> None:
     setters = [
         path for path in (ROOT / "ldpopt").rglob("*.py") if "object.__setattr__" in path.read_text()
     ]
-    assert [path.name for path in setters] == ["cleaned.py"]
+    assert [path.name for path in setters] == ["validate.py"]
 
 
 def test_the_source_distribution_holds_the_whole_project() -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from ldpopt import solve
 from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
-from ldpopt.engine.certifying import NO_AUDIT
+from ldpopt.engine.result import NO_AUDIT
 from ldpopt.problems import PROBLEMS
 
 SIZES = {

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.subject import Subject
+from ldpopt.core.problem import Subject
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED, read_document, within
 from ldpopt.measures.repeated_reports import RepeatedLevel, composed_level

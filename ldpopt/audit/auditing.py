@@ -25,8 +25,8 @@ from ldpopt.audit.measures import Measured, data_measures, measures, worst_level
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.exact import SECONDS, Claim
 from ldpopt.core.limits import Limits
+from ldpopt.core.problem import Subject
 from ldpopt.core.rounding import in_full
-from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, verify

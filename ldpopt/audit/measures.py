@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED, Limits
-from ldpopt.core.plain import plain_number
-from ldpopt.core.rounding import at_least, at_most, in_full
-from ldpopt.core.subject import Subject, Uncertainty
+from ldpopt.core.problem import Subject, Uncertainty
+from ldpopt.core.rounding import at_least, at_most, in_full, plain_number
 from ldpopt.core.validate import Array
 from ldpopt.measures import information_metrics, leakage
 from ldpopt.measures.levels import Level, level_given_public, rldp_level

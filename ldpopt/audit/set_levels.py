@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ldpopt.audit.audited import Audited, loaded, subject
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.core.subject import Subject
+from ldpopt.core.problem import Subject
 from ldpopt.engine.result import Result
 from ldpopt.measures.level_over_set import level_question, proven_level
 from ldpopt.models.convex_set import ConvexSet

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.core.status import relative_gap
+from ldpopt.core.form import relative_gap
 from ldpopt.engine.sweep import Row
 
 MARGIN = 1e-12

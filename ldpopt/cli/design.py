@@ -41,8 +41,7 @@ from ldpopt.cli.terminal import (
 )
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import EXIT_CODES
-from ldpopt.core.plain import plain_number
-from ldpopt.core.rounding import at_least, at_most, bound_text, value_text
+from ldpopt.core.rounding import at_least, at_most, bound_text, plain_number, value_text
 
 if TYPE_CHECKING:
     from ldpopt.engine.verifying import Verification

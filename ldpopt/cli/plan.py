@@ -29,7 +29,7 @@ from ldpopt.cli.options import (
 )
 from ldpopt.cli.terminal import check_picture, counting, hang, print_table, tell
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.plain import plain_number
+from ldpopt.core.rounding import plain_number
 
 if TYPE_CHECKING:
     from ldpopt.release.planning import Plan, Point

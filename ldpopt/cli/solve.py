@@ -141,7 +141,7 @@ def _gap(result: Result) -> str:
 
 
 def _print_result(result: Result, verification: Verification, reason: str) -> None:
-    from ldpopt.engine.certifying import NO_AUDIT
+    from ldpopt.engine.result import NO_AUDIT
     from ldpopt.engine.verifying import NOT_CHECKED
 
     parts = ("search", "proof", "repair")

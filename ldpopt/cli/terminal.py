@@ -32,7 +32,7 @@ from rich.text import Text
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import EXIT_CODES, printable
-from ldpopt.core.status import relative_gap
+from ldpopt.core.form import relative_gap
 
 if TYPE_CHECKING:
     from ldpopt.release.designing import AnyDesign

@@ -7,14 +7,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import UndecidedError, is_private, printed
 from ldpopt.core.form import FormSolution
-from ldpopt.core.privacy import Privacy
 from ldpopt.core.validate import Array
+
+
+class Privacy(Protocol):
+    """A privacy constraint on mechanisms, as far as the repair to exact arithmetic needs it."""
+
+    @property
+    def epsilon(self) -> float:
+        """The level, in nats."""
+
+    def admits(self, matrix: Array) -> bool:
+        """Return whether the mechanism is private, decided in exact arithmetic."""
+
 
 GRID = 2.0**-52
 """Entries become multiples of this: exact dyadic rationals that are also exact floats."""

@@ -87,3 +87,14 @@ def _written(number: float | decimal.Decimal, digits: int, side: str) -> str:
         return f"{number:g}".replace("inf", "∞")
     exact = number if isinstance(number, decimal.Decimal) else decimal.Decimal(repr(float(number)))
     return f"{float(decimal.Context(prec=digits, rounding=side).plus(exact)):.{digits}g}"
+
+
+def plain_number(number: float | None) -> float | str | None:
+    """Write a number for the JSON that a command prints: JSON has no infinity, so "inf" stands for it.
+
+    Null keeps its meaning: there is no such number.
+
+    >>> plain_number(math.inf), plain_number(-math.inf), plain_number(0.5), plain_number(None)
+    ('inf', '-inf', 0.5, None)
+    """
+    return str(number) if number is not None and math.isinf(number) else number

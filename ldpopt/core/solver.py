@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final, get_args, get_origin
 
 from ldpopt.core.errors import InvalidInputError, SolverError
-from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.form import Form, FormSolution, Status
 from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.core.status import Status
 
 F = TypeVar("F", bound=Form)
 

@@ -15,7 +15,7 @@ import numpy as np
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.subject import Uncertainty
+from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import matrix_of
 from ldpopt.measures.levels import Level, rldp_level

@@ -23,9 +23,8 @@ from ldpopt.core.exact import (
     log_below,
     told_apart,
 )
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.limits import Limits
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.models.set_climb import Climb, Place, inside
 

@@ -18,7 +18,7 @@ from scipy.optimize import minimize_scalar
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.subject import Uncertainty
+from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.measures.level_over_set import product_level, worst_place
 from ldpopt.models.chi2_ball import bound_of, least, worst

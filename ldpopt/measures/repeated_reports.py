@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.subject import Uncertainty
+from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array, whole_number
 from ldpopt.measures.levels import Level, rldp_level
 from ldpopt.models.convex_set import ConvexSet

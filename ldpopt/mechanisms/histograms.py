@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from ldpopt.core import validate
-from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Cleaned
 from ldpopt.mechanisms.compositions import compositions
 
 Histogram = NDArray[np.int64]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.subject import Uncertainty
+from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array
 
 BITS = 52

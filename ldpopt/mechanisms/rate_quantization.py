@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
 from ldpopt.core import validate
-from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Cleaned
 from ldpopt.mechanisms.histograms import Histogram, random_histogram
 
 NEGLIGIBLE = 60.0

@@ -20,7 +20,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import ENCODING, RECOVERABLE, UnreadableError, exp_below, read_encoding
 from ldpopt.core.forms.encoding_choice import EncodingChoice
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.subject import Uncertainty
+from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms import ENCODINGS
 from ldpopt.mechanisms.randomizer import (

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from ldpopt.core import validate
-from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Cleaned
 
 STEPS, CLOSE, FAR = 80, 1e-13, 60.0
 """The most steps to the root; the error of log(excess/B) that is small enough; the largest |log h|."""

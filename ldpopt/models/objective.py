@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
-from ldpopt.core.measure import INFORMATION, Measure
+from ldpopt.core.problem import INFORMATION, Measure
 from ldpopt.models.parts import Part
 
 

@@ -23,10 +23,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ldpopt.core import validate
-from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import exp_below
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Cleaned
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from scipy.special import digamma, gammaln, xlogy
 
 from ldpopt.core import validate
-from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Channel, Mechanism
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Cleaned
 from ldpopt.models.quadrature import break_sticks, gauss_beta, tanh_sinh_beta
 
 STEP = 0.25

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ldpopt.core.exact import LARGEST_RATIO
 from ldpopt.core.forms.cut_program import Cut
-from ldpopt.core.measure import Measure
+from ldpopt.core.problem import Measure
 from ldpopt.core.validate import Array
 from ldpopt.models.convex_set import convex_set
 from ldpopt.models.parts import Part

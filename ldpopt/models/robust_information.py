@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import xlogy
 
-from ldpopt.core.measure import Measure
+from ldpopt.core.problem import Measure
 from ldpopt.core.validate import Array
 from ldpopt.models.chi2_ball import Chi2Ball
 from ldpopt.models.utilities import MutualInformation

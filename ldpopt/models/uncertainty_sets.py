@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core import validate
-from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import SET_ALPHA, SET_SAMPLES, UnreadableError, check_table, normalised
 from ldpopt.core.quantiles import chi2_quantile
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Cleaned
 from ldpopt.models.chi2_ball import Chi2Ball, bound_of
 
 

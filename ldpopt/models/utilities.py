@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.special import entr, rel_entr, xlog1py
 
 from ldpopt.core import validate
-from ldpopt.core.measure import INFORMATION, Measure
+from ldpopt.core.problem import INFORMATION, Measure
 from ldpopt.core.validate import Array
 from ldpopt.models.pricing import DivergencePricer, InformationPricer, LargestPricer
 

@@ -8,13 +8,10 @@ from typing import Any
 
 from ldpopt.core import certify
 from ldpopt.core.exact import dominates_private_columns, frame
-from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.form import Form, FormSolution, Stage
 from ldpopt.core.forms.column_program import ColumnProgram, Cone, Sublinear
-from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Label, Mechanism
-from ldpopt.core.problem import Problem, Stages
-from ldpopt.core.stage import Stage
-from ldpopt.core.subject import Subject
+from ldpopt.core.problem import Measure, Problem, Stages, Subject
 from ldpopt.models.cones import SecretCone
 from ldpopt.models.utilities import MutualInformation
 

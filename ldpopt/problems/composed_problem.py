@@ -29,7 +29,7 @@ from ldpopt.core.exact import (
     program_left_sides,
     read_program_proof,
 )
-from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.form import Form, FormSolution, Stage, relative_gap
 from ldpopt.core.forms.column_program import ColumnProgram, Columns, Sublinear
 from ldpopt.core.forms.mechanism_program import (
     Assigned,
@@ -38,12 +38,8 @@ from ldpopt.core.forms.mechanism_program import (
     SideCondition,
     Spending,
 )
-from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Problem, Stages
-from ldpopt.core.stage import Stage
-from ldpopt.core.status import relative_gap
-from ldpopt.core.subject import Promise, Subject
+from ldpopt.core.problem import Measure, Problem, Promise, Stages, Subject
 from ldpopt.core.validate import Array
 from ldpopt.measures.notions import used
 from ldpopt.models.cones import SecretCone

@@ -12,11 +12,9 @@ import numpy as np
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.exact import UnreadableError, empirical_information
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.measure import Measure
+from ldpopt.core.form import Form, FormSolution, Stage
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Problem, Stages
-from ldpopt.core.stage import Stage
+from ldpopt.core.problem import Measure, Problem, Stages
 from ldpopt.core.validate import Array
 from ldpopt.models.robust_information import RobustInformation
 from ldpopt.models.utilities import MutualInformation

@@ -23,9 +23,8 @@ from ldpopt.core.exact import (
 )
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.convex_program import ConvexProgram
-from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Problem
+from ldpopt.core.problem import Measure, Problem
 from ldpopt.core.validate import Array
 from ldpopt.measures.asymptotics import HALF_LOG_2PIE
 from ldpopt.measures.fisher import differences, set_information

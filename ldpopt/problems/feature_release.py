@@ -25,8 +25,7 @@ from ldpopt.core.exact import (
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.subset_program import Subset, SubsetProgram
 from ldpopt.core.limits import UNLIMITED, Limits
-from ldpopt.core.measure import Measure
-from ldpopt.core.problem import Example, Problem
+from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures.proven_risk import least_risk, risk_beside
 from ldpopt.problems.composition_bound import read_marginals
 from ldpopt.tables.codes import Codes, chosen_columns, group_sizes, value_codes

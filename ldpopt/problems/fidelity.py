@@ -14,9 +14,8 @@ from ldpopt.core import certify, validate
 from ldpopt.core.exact import alpha_bound, exp_above, loss_above, normalised
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.matrix_program import MatrixProgram
-from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Example, Problem
+from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures import channel_fidelity
 from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.problems.phi_problem import LEARNING_COST, repaired, stated

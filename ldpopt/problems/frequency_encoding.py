@@ -13,8 +13,7 @@ from ldpopt.core.certify import value_above
 from ldpopt.core.exact import encoding_error
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.encoding_choice import EncodingChoice
-from ldpopt.core.measure import Measure
-from ldpopt.core.problem import Example, Problem
+from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.mechanisms import ENCODINGS
 from ldpopt.mechanisms.randomizer import Values
 from ldpopt.mechanisms.stated import encoding

@@ -11,10 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import entr
 
-from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.form import Form, FormSolution, Stage
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Stages
-from ldpopt.core.stage import Stage
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms import catalogue
 from ldpopt.models.utilities import MutualInformation

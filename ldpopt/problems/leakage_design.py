@@ -15,10 +15,8 @@ from ldpopt.core import certify, validate
 from ldpopt.core.exact import worst_cost
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.leakage_program import LeakageProgram
-from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Example, Problem
-from ldpopt.core.subject import Subject
+from ldpopt.core.problem import Example, Measure, Problem, Subject
 from ldpopt.mechanisms import histograms
 from ldpopt.models.secrets import read_secrets
 

@@ -19,9 +19,8 @@ from ldpopt.core.exact import (
 )
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.matrix_program import MatrixProgram
-from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Example, Problem
+from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures import channel_fidelity
 from ldpopt.measures.minimax import symmetric_bound, worst_alpha
 from ldpopt.measures.moment_objectives import WorstObjective

@@ -14,9 +14,8 @@ from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import balanced_phi, exp_above, phi_above, phi_bound
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.matrix_program import MatrixProgram, SubsetSelection
-from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Problem
+from ldpopt.core.problem import Measure, Problem
 from ldpopt.core.validate import Array
 from ldpopt.measures import channel_fidelity
 from ldpopt.measures.moment_objectives import MomentObjective

@@ -21,12 +21,10 @@ from ldpopt.core.exact import (
     robust_information,
 )
 from ldpopt.core.exact import merged_table as merged
-from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.form import Form, FormSolution, Stage, Status
 from ldpopt.core.forms.column_program import ColumnProgram, Columns, Cone, Sublinear
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Stages
-from ldpopt.core.stage import Stage
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.measures.levels import rldp_level
 from ldpopt.models.block_cone import PAIRS, BlockCone, mixed_inside

@@ -19,17 +19,14 @@ import numpy as np
 from scipy.special import entr
 
 from ldpopt.core import certify, validate
-from ldpopt.core.column_lp import solve_listed
 from ldpopt.core.exact import empirical_information
-from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.form import Form, FormSolution, Stage, Status
 from ldpopt.core.forms.column_program import Sublinear
 from ldpopt.core.forms.scalar_search import ScalarSearch
+from ldpopt.core.highs import solve_listed
 from ldpopt.core.limits import Limits
-from ldpopt.core.measure import INFORMATION, Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Stages
-from ldpopt.core.stage import Stage
-from ldpopt.core.status import Status
+from ldpopt.core.problem import INFORMATION, Measure, Stages
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.models.cones import staircase_cone

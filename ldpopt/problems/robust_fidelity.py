@@ -11,16 +11,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.core import certify, validate
+from ldpopt.core.certify import Privacy
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import clear_query_error, query_bound_below, query_error_above
-from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.form import Form, FormSolution, Stage
 from ldpopt.core.forms.query_program import ClimbedCone, QueryProgram
-from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.privacy import Privacy
-from ldpopt.core.problem import Example, Problem, Stages
-from ldpopt.core.stage import Stage
-from ldpopt.core.subject import Subject
+from ldpopt.core.problem import Example, Measure, Problem, Stages, Subject
 from ldpopt.core.validate import Array
 from ldpopt.models.block_cone import BlockCone
 from ldpopt.models.cones import SecretCone, joint_secrets

@@ -12,9 +12,8 @@ import numpy as np
 from ldpopt.core import validate
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.level_search import LevelSearch
-from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Example, Problem
+from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures.level_over_set import exact_level
 from ldpopt.models.convex_set import convex_set
 from ldpopt.models.set_climb import Place

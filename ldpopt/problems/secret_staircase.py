@@ -13,8 +13,7 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.forms.column_program import Sublinear
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Example
-from ldpopt.core.subject import Subject
+from ldpopt.core.problem import Example, Subject
 from ldpopt.models.cones import SecretCone, joint_secrets
 from ldpopt.models.named_utilities import cleaned_utility, named_utility
 from ldpopt.models.uncertainty_sets import AllDistributions

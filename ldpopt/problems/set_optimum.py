@@ -17,8 +17,7 @@ from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.forms.cut_program import CutProgram
 from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Example
-from ldpopt.core.subject import Subject
+from ldpopt.core.problem import Example, Subject
 from ldpopt.core.validate import Array
 from ldpopt.measures.level_over_set import level_question, proven_level
 from ldpopt.models.block_cone import BlockCone

@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.selection_program import SelectionProgram
-from ldpopt.core.measure import Measure
-from ldpopt.core.problem import Example, Problem
+from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures import selection
 from ldpopt.models.secrets import (
     plain_matrix,

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, Self
 
 from ldpopt.core import certify
-from ldpopt.core.column_lp import solve_listed
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import (
     AUDIT_ERROR,
@@ -23,10 +22,10 @@ from ldpopt.core.exact import (
     read_robust_question,
     tells_apart,
 )
+from ldpopt.core.highs import solve_listed
 from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Problem
-from ldpopt.core.subject import Subject
+from ldpopt.core.problem import Problem, Subject
 from ldpopt.core.validate import Array
 from ldpopt.measures.levels import Level, rldp_level
 from ldpopt.models.cones import staircase_cone

@@ -20,9 +20,8 @@ from ldpopt.core import notebook
 from ldpopt.core.exact import SECONDS, content_digest
 from ldpopt.core.exact import design_digest as digest
 from ldpopt.core.files import PRIVATE, write_whole
-from ldpopt.core.measure import INFORMATION
+from ldpopt.core.problem import INFORMATION, Uncertainty
 from ldpopt.core.rounding import in_full
-from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, verify_within

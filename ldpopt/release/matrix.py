@@ -16,9 +16,8 @@ from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import is_private
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Problem
+from ldpopt.core.problem import Problem, Uncertainty
 from ldpopt.core.rounding import percent
-from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.measures.information_metrics import mutual_information
 from ldpopt.measures.intervals import are_solved, unbiased, unbiased_weights

@@ -22,7 +22,7 @@ from ldpopt.core.errors import LdpoptError, RefutedFileError, UnreadableFileErro
 from ldpopt.core.exact import MOST_EPSILON, PROMISES, content_digest, public_digest
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.subject import Uncertainty
+from ldpopt.core.problem import Uncertainty
 from ldpopt.engine.verifying import Verification, read_document, verify_document
 from ldpopt.measures.levels import Level, rldp_level
 from ldpopt.mechanisms.randomizer import Randomizer

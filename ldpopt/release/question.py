@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from ldpopt.core import validate
-from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import KNOWN_SAMPLES, MOST_TOGETHER
-from ldpopt.core.subject import Uncertainty
-from ldpopt.core.validate import Array
+from ldpopt.core.problem import Uncertainty
+from ldpopt.core.validate import Array, Cleaned
 from ldpopt.measures.levels import rldp_level
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set
 

@@ -24,8 +24,8 @@ import numpy as np
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import private_together
+from ldpopt.core.form import Status
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.measures.information_metrics import mutual_information

@@ -24,14 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Uncertainty
 from ldpopt.core.quantiles import chi2_quantile
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
-from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import answer_for
 from ldpopt.models.uncertainty_sets import Chi2Set

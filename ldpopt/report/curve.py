@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ldpopt.core.measure import INFORMATION
+from ldpopt.core.problem import INFORMATION
 from ldpopt.core.rounding import in_full
 from ldpopt.engine.verifying import NOT_CERTIFIED, NOT_CHECKED
 from ldpopt.release.accuracy import accuracies

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ldpopt.core.errors import FailedError, LdpoptError, UndecidedFileError, UnreadableFileError
 from ldpopt.core.exact import SECONDS
-from ldpopt.core.status import Status
+from ldpopt.core.form import Status
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, read_document, stated, verify_document, within
 from ldpopt.release.designed import Design

@@ -13,10 +13,10 @@ from statistics import fmean
 from typing import NamedTuple
 
 from ldpopt.core.errors import LdpoptError, from_ctrl_c
+from ldpopt.core.form import Status
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
-from ldpopt.core.status import Status
 from ldpopt.core.validate import EPSILON_RANGE
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers

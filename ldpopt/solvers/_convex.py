@@ -11,10 +11,9 @@ from scipy.optimize import linprog
 from ldpopt.core import certify, highs
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import asymptotic_bound, asymptotic_shortage, asymptotic_slopes
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status, relative_gap
 from ldpopt.core.forms.convex_program import ConvexProgram
 from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
-from ldpopt.core.status import Status, relative_gap
 from ldpopt.core.validate import Array
 
 

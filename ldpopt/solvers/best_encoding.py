@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ldpopt.core.exact import encoding_error
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.encoding_choice import EncodingChoice
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.mechanisms import ENCODINGS
 
 

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.exact import CompositionQuestion, composition_proven, composition_reached, printed
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status, relative_gap
 from ldpopt.core.forms.joint_program import JointProgram
 from ldpopt.core.forms.threshold_search import BestBound, ThresholdSearch
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status, relative_gap
 from ldpopt.measures.exposure_rules import RULES, exact_marginals, least_proven
 from ldpopt.models.exact_joint import exact_joint
 from ldpopt.solvers.joint_lp import JointLp

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ldpopt.core import elsewhere
-from ldpopt.core.column_lp import solve_listed
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram
+from ldpopt.core.highs import solve_listed
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array

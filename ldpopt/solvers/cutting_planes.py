@@ -10,14 +10,13 @@ import numpy as np
 from scipy.special import entr
 
 from ldpopt.core import certify
-from ldpopt.core.column_lp import proof_slack
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import GAP_FLOOR
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.cut_program import CutProgram
+from ldpopt.core.highs import proof_slack
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.models.block_cone import has_blocks
 from ldpopt.models.half_share_cone import HalfCone

@@ -12,11 +12,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.matrix_program import MatrixProgram, SmoothObjective, is_smooth
 from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel_fidelity import block_size
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level

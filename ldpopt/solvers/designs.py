@@ -8,11 +8,10 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from ldpopt.core.exact import exp_below
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.matrix_program import MatrixProgram, SubsetSelection
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel_fidelity import balanced_phi, block_size
 from ldpopt.mechanisms.balanced_designs import (

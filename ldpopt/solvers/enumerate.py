@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import ClassVar, Literal
 
-from ldpopt.core.column_lp import solve_listed
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram
+from ldpopt.core.highs import solve_listed
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 

@@ -8,11 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, relative_gap
 from ldpopt.core.forms.convex_program import ConvexProgram
 from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import relative_gap
 from ldpopt.core.validate import Array
 from ldpopt.solvers import _convex
 

@@ -7,11 +7,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.scalar_search import ScalarSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 
 CHUNK = 8

@@ -12,11 +12,10 @@ from scipy.sparse import csr_array
 from ldpopt.core import highs
 from ldpopt.core.certify import printed_above
 from ldpopt.core.exact import printed, rare_cells_bound
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.joint_program import JointProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.measures.exposure_rules import exact_marginals
 

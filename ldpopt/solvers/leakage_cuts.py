@@ -9,11 +9,10 @@ import numpy as np
 
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import LeakageStatement
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.leakage_program import LeakageProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.measures import selection
 from ldpopt.solvers._leakage.inner_program import constant_release, inner_program

@@ -18,11 +18,10 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.mechanism_program import Assigned, Design, MechanismProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.solvers.mechanism_rays import best_weights, scaled_rays
 

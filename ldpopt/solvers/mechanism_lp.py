@@ -10,11 +10,10 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.mechanism_program import Assigned, MechanismProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 
 Indices = NDArray[np.integer]

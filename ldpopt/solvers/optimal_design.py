@@ -28,11 +28,10 @@ from scipy.linalg import cho_factor, cho_solve, null_space
 
 from ldpopt.core import certify
 from ldpopt.core.exact import exp_above, moment_design_bound
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel_fidelity import alpha_of
 from ldpopt.mechanisms.catalogue import randomized_response

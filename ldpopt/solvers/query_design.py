@@ -21,11 +21,10 @@ from typing import ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, null_space
 
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.query_program import QueryProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.solvers._columns.compact_program import BACK_OFF, longest_step

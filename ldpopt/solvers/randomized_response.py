@@ -8,11 +8,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.models.cones import names_secrets
 
 

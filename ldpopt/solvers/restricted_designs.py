@@ -9,11 +9,10 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel_fidelity import block_size
 from ldpopt.mechanisms.balanced_designs import singer, subset_selection, two_level

@@ -17,10 +17,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldpopt.core.column_lp import ColumnLP
 from ldpopt.core.exact import GAP_FLOOR
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram
+from ldpopt.core.highs import ColumnLP
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array

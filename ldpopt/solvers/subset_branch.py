@@ -7,11 +7,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from ldpopt.core.certify import printed_above
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.subset_program import Subset, SubsetProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.solvers.subset_greedy import greedy
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import ClassVar, Literal
 
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.subset_program import Subset, SubsetProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 
 
 class SubsetGreedy(Solver[SubsetProgram]):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.threshold_search import ThresholdSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.measures.exposure_rules import Choice, exact_marginals, least_proven
 
 ROUNDING, LEAST = 2.0**-40, 1e-300

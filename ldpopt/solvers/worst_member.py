@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.level_search import LevelSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
 from ldpopt.measures.level_over_set import proven_level
 
 

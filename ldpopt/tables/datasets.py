@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError, UnknownNameError
+from ldpopt.core.validate import Cleaned
 from ldpopt.tables.census import EMBEDDED, census_features, census_tables
 
 

@@ -18,7 +18,7 @@ from ldpopt.checker.kernel.claims import OPEN, Claim
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.subject import Subject
+from ldpopt.core.problem import Subject
 from ldpopt.engine.solving import problem, solve
 from ldpopt.engine.verifying import Verification, verify
 from ldpopt.measures.levels import rldp_level

@@ -20,7 +20,7 @@ from ldpopt.checker import frame
 from ldpopt.checker.kernel import arithmetic, reading
 from ldpopt.checker.kernel.proofs import column_utilities
 from ldpopt.checker.kernel.proofs.weak_duality import on_corners
-from ldpopt.core.status import relative_gap
+from ldpopt.core.form import relative_gap
 from ldpopt.models.cones import SecretCone
 from ldpopt.models.utilities import Divergence, MutualInformation
 from ldpopt.problems import SecretStaircase, Staircase

@@ -16,7 +16,7 @@ from ldpopt.checker.kernel.claims import Claim, decided, verdict
 from ldpopt.checker.kernel.optimality import NOISE, is_optimal, relative_gap
 from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.checker.statements import program
-from ldpopt.core.status import Status
+from ldpopt.core.form import Status
 from ldpopt.problems import LeakageDesign, Staircase
 
 PACKAGE = Path(frame.__file__).parent

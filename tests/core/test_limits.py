@@ -11,9 +11,8 @@ from alarms import time_is_over
 from ldpopt.checker.kernel.budget import SECONDS
 from ldpopt.core import limits
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.limits import LEAST_LEFT, Limits, OutOfTime, Overdue
-from ldpopt.core.status import Status
 
 MEASURING = re.compile(r"\bimport (time|signal)\b|\bfrom (time|signal) import\b")
 OTHERS = {

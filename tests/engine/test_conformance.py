@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ldpopt import FormSolution, Limits, solve, testing
-from ldpopt.core.status import Status
+from ldpopt.core.form import Status
 from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import BY_FORM, SOLVERS, Enumerate
 

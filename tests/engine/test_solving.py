@@ -28,9 +28,9 @@ from ldpopt.core.errors import (
     UnreadableFileError,
 )
 from ldpopt.core.files import whole_file
+from ldpopt.core.form import relative_gap
 from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.core.status import relative_gap
 from ldpopt.problems import PROBLEMS, SecretStaircase, Staircase
 from ldpopt.solvers import BY_FORM, SOLVERS, ColumnGeneration, Enumerate
 

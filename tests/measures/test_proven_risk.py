@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ldpopt import solve, verify
 from ldpopt.checker.kernel.proofs.exposure_rules import provable
+from ldpopt.core.form import Status
 from ldpopt.core.forms.threshold_search import ThresholdSearch
-from ldpopt.core.status import Status
 from ldpopt.measures import proven_risk
 from ldpopt.measures.exposure_curve import exposure
 from ldpopt.measures.exposure_rules import best_choice, exact_marginals

@@ -16,9 +16,9 @@ from ldpopt import solve, verify
 from ldpopt.checker import frame
 from ldpopt.checker.kernel import reading
 from ldpopt.core import certify
+from ldpopt.core.form import Status
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.status import Status
 from ldpopt.measures import fisher
 from ldpopt.measures.information_metrics import asymptotic_utility, average_privacy
 from ldpopt.mechanisms import HadamardResponse, SubsetSelection, UnaryEncoding, randomized_response

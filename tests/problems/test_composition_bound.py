@@ -12,8 +12,8 @@ from ldpopt import solve, verify
 from ldpopt.checker import frame
 from ldpopt.checker.kernel import reading
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.form import Status
 from ldpopt.core.forms.threshold_search import ThresholdSearch
-from ldpopt.core.status import Status
 from ldpopt.measures.exposure_curve import exposure
 from ldpopt.measures.exposure_rules import RULES, best_choice, rule_bound
 from ldpopt.problems import CompositionBound

@@ -16,7 +16,7 @@ from ldpopt.checker.kernel.proofs.least_information import robust_information
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.limits import Limits
-from ldpopt.engine.staging import run_stages
+from ldpopt.engine.solving import run_stages
 from ldpopt.measures.levels import rldp_level
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.models.robust_information import RobustInformation
@@ -118,7 +118,7 @@ def known_distribution_optimum(p, epsilon):
     """F = {P̂}: columns with one entry per secret, P(Y=y|S=s) at 1 or e^ε; one linear program."""
     from itertools import product
 
-    from ldpopt.core.column_lp import solve_listed
+    from ldpopt.core.highs import solve_listed
 
     rays = []
     for ends in product((1.0, np.exp(epsilon)), repeat=3):

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from ldpopt import problem, solve
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.status import Status
+from ldpopt.core.form import Status
 from ldpopt.measures.levels import rldp_level
 from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.uncertainty_sets import Chi2Set

@@ -10,8 +10,8 @@ from known import NASTY
 from web import sound
 
 from ldpopt.cli.options import split_columns
+from ldpopt.core.form import Status
 from ldpopt.core.rounding import at_least, at_most
-from ldpopt.core.status import Status
 from ldpopt.engine.result import Certificate, Result
 from ldpopt.engine.solving import environment, solve
 from ldpopt.problems import PROBLEMS, BroadFidelity, Staircase

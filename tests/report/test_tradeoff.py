@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from web import sound
 
-from ldpopt.core.status import Status
+from ldpopt.core.form import Status
 from ldpopt.engine.solving import solve
 from ldpopt.problems import Staircase
 from ldpopt.release.designing import design

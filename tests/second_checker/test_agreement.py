@@ -14,7 +14,7 @@ from forgeries.small import SMALL
 from ldpopt import problem, solve
 from ldpopt.checker.frame import KINDS
 from ldpopt.checker.kernel.proofs.dirichlet_points import UNIT, prior_points
-from ldpopt.core.status import relative_gap
+from ldpopt.core.form import relative_gap
 from second_checker import COVERED, opinion
 from second_checker.asymptotic import classes_of, utility, utility_of_classes
 from second_checker.intervals import bottom, top

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
+from ldpopt.core.form import Status
 from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.core.status import Status
 from ldpopt.models.cones import SecretCone, staircase_cone
 from ldpopt.models.pricing import InformationPricer, State, by_size
 from ldpopt.models.utilities import MutualInformation

@@ -5,7 +5,7 @@ import pytest
 
 from ldpopt import solve, verify
 from ldpopt.core.errors import NoSolverError
-from ldpopt.core.status import Status
+from ldpopt.core.form import Status
 from ldpopt.problems import SecretStaircase, Staircase
 
 ORDERS = {"kl": None, "total-variation": None, "chi-squared": None, "hellinger": None, "renyi": 2.5}

@@ -12,8 +12,8 @@ from ldpopt import problem, solve, verify
 from ldpopt.checker import frame
 from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError, NoSolverError
+from ldpopt.core.form import Status
 from ldpopt.core.limits import Limits
-from ldpopt.core.status import Status
 from ldpopt.models.cones import staircase_cone
 from ldpopt.models.utilities import Largest, TwoHypotheses
 from ldpopt.problems import SecretStaircase, Staircase

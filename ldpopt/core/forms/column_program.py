@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
+from ldpopt.core.certify import Privacy
 from ldpopt.core.form import Form
-from ldpopt.core.privacy import Privacy
 from ldpopt.core.validate import Array
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.core.column_lp import solve_listed
 from ldpopt.core.exact import BlockCells, BlockSplits, Reporting
+from ldpopt.core.highs import solve_listed
 from ldpopt.core.limits import Limits
 from ldpopt.core.validate import EPSILON_RANGE, Array
 from ldpopt.models.utilities import MutualInformation

@@ -12,12 +12,11 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ldpopt.core import certify
-from ldpopt.core.column_lp import ColumnLP, Optimum, proof_slack
 from ldpopt.core.exact import GAP_FLOOR
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.column_program import ColumnProgram
+from ldpopt.core.highs import ColumnLP, Optimum, proof_slack
 from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 
 

@@ -11,9 +11,8 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from ldpopt.core import certify
 from ldpopt.core.exact import log_above
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.selection_program import SelectionProgram
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.measures import selection
 from ldpopt.measures.selection_matching import Matching, adjacency, matched_selection

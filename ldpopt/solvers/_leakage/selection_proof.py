@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
-from ldpopt.core.status import Status
 from ldpopt.measures import selection
 from ldpopt.measures.selection import Selection
 from ldpopt.measures.selection_lp import Branching

@@ -13,11 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from ldpopt.core.column_lp import solve_listed
-from ldpopt.core.form import FormSolution
+from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.column_program import ColumnProgram, Columns
+from ldpopt.core.highs import solve_listed
 from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.models.block_cone import has_blocks
 from ldpopt.models.cones import response_columns

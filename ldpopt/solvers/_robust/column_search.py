@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpopt.core.column_lp import ColumnLP, Optimum
 from ldpopt.core.forms.cut_program import CutProgram
+from ldpopt.core.highs import ColumnLP, Optimum
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.models.cones import response_columns

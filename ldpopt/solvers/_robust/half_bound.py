@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from ldpopt.core.column_lp import ColumnLP, Optimum
+from ldpopt.core.highs import ColumnLP, Optimum
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.validate import Array
 from ldpopt.models.half_share_cone import HalfCone

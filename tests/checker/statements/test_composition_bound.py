@@ -17,7 +17,7 @@ from ldpopt.checker.kernel.proofs import exposure_rules, rare_cells
 from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.checker.statements import composition_bound
 from ldpopt.core.errors import InvalidInputError, NoSolverError
-from ldpopt.core.status import Status
+from ldpopt.core.form import Status
 from ldpopt.problems import CompositionBound, FeatureRelease
 
 HOSTILE = (0.0, 1.0, -1.0, 0.5, -2.0, 1e17, -1e17, 1e308, -1e308, 5e-324, -5e-324, 1e-9, 3.7)

@@ -13,10 +13,8 @@ from ldpopt.audit.auditing import audit
 from ldpopt.audit.measures import measures
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.measure import INFORMATION, Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Example, Problem
-from ldpopt.core.subject import Subject
+from ldpopt.core.problem import INFORMATION, Example, Measure, Problem, Subject
 from ldpopt.engine.solving import solve
 from ldpopt.models.cones import SecretCone
 from ldpopt.models.utilities import Divergence, MutualInformation

@@ -8,7 +8,7 @@ from known import TABLE
 
 from ldpopt import solve, verify
 from ldpopt.checker.kernel import alarm
-from ldpopt.engine.certifying import NO_AUDIT
+from ldpopt.engine.result import NO_AUDIT
 from ldpopt.engine.solving import answer_for
 from ldpopt.problems import BroadFidelity, RobustOptimum, SquareFidelity, Staircase, UEConditional
 from ldpopt.release.matrix import released
