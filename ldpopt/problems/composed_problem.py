@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import chain, product
 from typing import Any, Literal
 
 import numpy as np
@@ -297,20 +298,23 @@ class ComposedProblem(Problem):
             touch = max(2 * touch, certify.GRID)
         raise SolverError("the solver's mechanism is too far from private to be repaired")
 
+    @cached_property
+    def _cones(self) -> list[tuple[Difference, ...]]:
+        """The rows of each cone but those that hide secrets: these allow constants, and ask for no 0."""
+        parts = [((),) if part.secrets else part.cones() for part in self.question.parts]
+        return [tuple(chain.from_iterable(chosen)) for chosen in product(*parts)]
+
     def _free(self) -> Array:
         """Return 0 for each input and cone with w_x ≤ 0, else 1: what a solver has there is rounding."""
-        cones = list(self.question.cones())
-        found = np.ones((self.question.objective.inputs, len(cones)))
-        for c, cone in enumerate(cones):
+        found = np.ones((self.question.objective.inputs, len(self._cones)))
+        for c, cone in enumerate(self._cones):
             found[[x for left, right, _ in cone if not right for x in left], c] = 0
         return found
 
     def _constant(self, point: Assigned) -> Array:
         """Return a constant release over the columns whose cone holds constant columns."""
-        constant = [
-            all(d.at_most([Fraction(1)] * self.question.objective.inputs) <= 0 for d in cone)
-            for cone in self.question.cones()
-        ]
+        ones = [Fraction(1)] * self.question.objective.inputs
+        constant = [all(row.at_most(ones) <= 0 for row in cone) for cone in self._cones]
         free = np.array(constant)[point.cones]
         row = free / max(free.sum(), 1)
         return np.tile(row, (point.matrix.shape[0], 1))
