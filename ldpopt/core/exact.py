@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.cut_parts import LARGEST_RATIO
     from ldpopt.checker.kernel.proofs.cut_parts import Renyi as RenyiNotion
     from ldpopt.checker.kernel.proofs.cut_parts import Robust as RobustNotion
+    from ldpopt.checker.kernel.proofs.designs import Design as ExactDesign
     from ldpopt.checker.kernel.proofs.differences import Budget, Difference
     from ldpopt.checker.kernel.proofs.differences import Part as Notion
     from ldpopt.checker.kernel.proofs.dirichlet_points import UNIT as POINT_UNIT
@@ -169,6 +170,7 @@ HOMES = {
         "is_member:is_confidence_member read_robust_question"
     ),
     "kernel.proofs.cut_parts": "LARGEST_RATIO Renyi:RenyiNotion Robust:RobustNotion",
+    "kernel.proofs.designs": "Design:ExactDesign",
     "kernel.proofs.differences": "Budget Difference Part:Notion",
     "kernel.proofs.dirichlet_points": "UNIT:POINT_UNIT prior_points",
     "kernel.proofs.encodings": "ENCODING MOST_BUCKETS error:encoding_error read_encoding",

@@ -15,6 +15,7 @@ from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.exact import (
     Difference,
+    ExactDesign,
     ProgramProof,
     ProgramQuestion,
     UndecidedError,
@@ -162,7 +163,7 @@ class ComposedProblem(Problem):
     def sublinear(self) -> Sublinear:
         """The utility of a column, in floats."""
         asked = self.question.objective
-        assert asked.design is None
+        assert not asked.vectors
         if asked.pieces is not None:
             return Largest(_dense(asked.pieces, asked.inputs))
         if asked.name == "fisher":
@@ -206,8 +207,8 @@ class ComposedProblem(Problem):
 
     def _design(self) -> Design | None:
         """Return the design in floats, where the objective is one."""
-        design = self.question.objective.design
-        if design is None:
+        design = self.question.objective
+        if not isinstance(design, ExactDesign):
             return None
         queries = None if design.queries is None else np.array(design.queries, dtype=float)
         return Design(np.array(design.prior, dtype=float), queries)

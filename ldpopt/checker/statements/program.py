@@ -32,8 +32,9 @@ from ..kernel.proofs.column_utilities import (
     ORDER,
     UTILITIES,
 )
-from ..kernel.proofs.objective_parts import MAXIMISED, MINIMISED, Objective, read_objective, unstated
-from ..kernel.proofs.privacy_parts import MOST_INPUTS, PARTS, listed, read_part
+from ..kernel.proofs.differences import Part
+from ..kernel.proofs.named_parts import MOST_INPUTS, MOST_LISTED, NOTIONS, OBJECTIVES, Named, read_part
+from ..kernel.proofs.objective_parts import Objective, unstated
 from ..kernel.proofs.private_rows import level_claims, read_matrix, stochastic
 from ..kernel.proofs.weak_duality import (
     DUAL,
@@ -69,10 +70,10 @@ LARGEST = 1e15
 
 CONDITION = Record({"costs": Matrix(Number(-LARGEST, LARGEST), 2, 1), "most": Number(-LARGEST, LARGEST)})
 FLOOR = Record({"costs": Matrix(Number(-LARGEST, LARGEST), 2, 1), "least": Number(-LARGEST, LARGEST)})
-REQUIRED = {"privacy": List(listed(PARTS), 1, MOST_PARTS)}
+REQUIRED = {"privacy": List(Named(NOTIONS), 1, MOST_PARTS)}
 OPTIONAL = {
-    "maximise": listed(MAXIMISED),
-    "minimise": listed(MINIMISED),
+    "maximise": Named(OBJECTIVES["maximise"]),
+    "minimise": Named(OBJECTIVES["minimise"]),
     "at_most": List(CONDITION),
     "at_least": List(FLOOR),
 }
@@ -87,15 +88,31 @@ def question(plain: dict[str, Any]) -> Question:
             "needs inputs instead"
         )
     sense: Literal["maximise", "minimise"] = "minimise" if "minimise" in plain else "maximise"
-    objective = unstated(plain["inputs"]) if "inputs" in plain else read_objective(plain[sense], sense)
+    objective = unstated(plain["inputs"]) if "inputs" in plain else _objective(plain, sense)
     k = objective.inputs
-    parts = [read_part(part, f"privacy[{i}]", k) for i, part in enumerate(plain["privacy"])]
+    parts = [_notion(part, f"privacy[{i}]", k) for i, part in enumerate(plain["privacy"])]
     conditions = [
         _condition(f"{name}[{i}]", one["costs"], one[end], sign, objective)
         for name, end, sign in (("at_most", "most", 1), ("at_least", "least", -1))
         for i, one in enumerate(plain.get(name, []))
     ]
     return Question(parts, objective, sense, conditions)
+
+
+def _objective(plain: dict[str, Any], sense: str) -> Objective:
+    found: Objective = read_part(plain[sense], sense, OBJECTIVES[sense])
+    return found
+
+
+def _notion(plain: Any, where: str, k: int) -> Part:
+    """Read a notion of privacy; of many inputs only those that need no list of all pairs."""
+    hidden = plain.get("ldp", plain.get("secret")) if isinstance(plain, dict) else None
+    if k > MOST_LISTED and (not isinstance(hidden, dict) or hidden.get("delta")):
+        raise UnreadableError(
+            f"{where} of more than {MOST_LISTED} inputs must be secret, or ldp without a delta"
+        )
+    found: Part = read_part(plain, where, NOTIONS, k)
+    return found
 
 
 def _condition(

@@ -28,11 +28,12 @@ from typing import Any
 from ..arithmetic import Interval, enclose, exp, log, total
 from ..budget import tick
 from ..reading import UnreadableError
-from ..schema import Anything, List, Number, Record, Whole
+from ..schema import EPSILON, Anything, List, Number, Record, Whole
 from ..units import UNIT, Vector, units_down, units_up
 from .differences import Budget, Difference, Part
 from .private_rows import Rows
 from .set_privacy import is_set_private
+from .stated_sets import UNCERTAINTY, read_set
 from .uncertainty_sets import UncertaintySet
 
 PLACE = List(Whole(0, 10**9), 2, 2)
@@ -121,3 +122,31 @@ class Renyi(Part):
         down = units_down((enclose(self.order) * power).low)
         up = units_up((enclose(self.order - 1) * power * enclose(r)).high)
         return Difference({x: Fraction(down, UNIT)}, {z: Fraction(up, UNIT)})
+
+
+def _robust(part: dict[str, Any], k: int) -> Part:
+    F, epsilon = read_set(part["uncertainty"]), part["epsilon"]
+    if (cells := F.shape[0] * F.shape[1]) != k:
+        raise UnreadableError(
+            f"the cells of the uncertainty set must be {k}, the number of inputs, not {cells}"
+        )
+    words = (
+        f"no report is more than a factor e^{epsilon!r} likelier given one s than given another, for "
+        f"every distribution of (s, u) in {F.name}"
+    )
+    return Robust(words, epsilon=epsilon, widths=[F.shape[1]], members=F)
+
+
+def _renyi(part: dict[str, Any], k: int) -> Part:
+    epsilon, order = part["epsilon"], part["order"]
+    words = (
+        f"the Rényi divergence of order {order!r} of its rows for any two inputs is at most {epsilon!r}"
+    )
+    return Renyi(words, epsilon=epsilon, inputs=k, order=Fraction(order))
+
+
+PARTS = {
+    "robust": (Record({"epsilon": EPSILON, "uncertainty": UNCERTAINTY}), _robust),
+    "renyi": (Record({"epsilon": EPSILON, "order": Number(above=1, most=60)}), _renyi),
+}
+"""What each part may say, and what it means for so many inputs."""

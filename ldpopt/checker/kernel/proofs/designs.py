@@ -28,21 +28,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from operator import mul
-from typing import NamedTuple
+from typing import Any
 
 from .. import units
 from ..arithmetic import ZERO, Interval, enclose
 from ..budget import UndecidedError, reserve
 from ..reading import UnreadableError
+from ..schema import Distribution, Matrix, Record
+from .column_utilities import Gain
 from .fisher_information import adjugate, between, information, log_below, whole_columns
-
-Vectors = Sequence[Sequence[Fraction]]
-"""The z_i of a proof, floats of its file."""
+from .objective_parts import PRIOR, SIZE, Objective, Vectors, no_sum
 
 
-class Design(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Design(Objective):
     """An objective of J: the error of queries of mean 0 under p, or log det J where there are none.
 
     It counts as a gain, to be maximised, so that an error has the sign changed.
@@ -56,7 +59,7 @@ class Design(NamedTuple):
         """The number of z_i that a proof needs."""
         return len(self.prior) if self.queries is None else len(self.queries)
 
-    def gain(self, matrix: Sequence[Sequence[float]]) -> Interval:
+    def worth(self, matrix: Sequence[Sequence[float]]) -> Interval:
         """Enclose the gain of a mechanism whose rows sum to 1: Lemma 3.
 
         Raises:
@@ -76,11 +79,15 @@ class Design(NamedTuple):
         low, high = (sum(end, Fraction(0)) for end in zip(*ends, strict=True))
         return -Interval(enclose(low).low, enclose(high).high)
 
-    def tangent(self, vectors: Vectors, column: Sequence[Fraction]) -> Interval:
-        """Enclose g of a column, which is 0 for the column of zeros."""
-        mass = _dot(self.prior, column)
-        squares = sum((_dot(z, column) ** 2 for z in vectors), Fraction(0))
-        return enclose(squares / mass) if mass else ZERO
+    def tangent(self, vectors: Vectors) -> Gain:
+        """Return g, which is 0 for the column of zeros."""
+
+        def gain(column: Sequence[Fraction]) -> Interval:
+            mass = _dot(self.prior, column)
+            squares = sum((_dot(z, column) ** 2 for z in vectors), Fraction(0))
+            return enclose(squares / mass) if mass else ZERO
+
+        return gain
 
     def offset(self, vectors: Vectors) -> Fraction:
         """Compute a number that the gain less Σ_y g(w_y) does not exceed."""
@@ -99,3 +106,33 @@ class Design(NamedTuple):
 
 def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
     return sum(map(mul, a, b), Fraction(0))
+
+
+def _log_det(name: str, given: dict[str, Any]) -> Design:
+    prior = given["prior"]
+    if not all(prior):
+        raise UnreadableError(f"{name} needs a prior without zeros")
+    words = "log det of the information of a report"
+    return Design(name, len(prior), words, no_sum, prior=prior, queries=None)
+
+
+def _queries(given: dict[str, Any]) -> Design:
+    found, rows = _log_det("queries", given), given["queries"]
+    if len(rows[0]) != found.inputs:
+        raise UnreadableError(
+            f"queries must have {found.inputs} entries, one for each input, not {len(rows[0])}"
+        )
+    if all(len(set(row)) == 1 for row in rows):
+        raise UnreadableError("some query must have two different entries: else every answer is known")
+    exact = [[Fraction(c) for c in row] for row in rows]
+    centred = [[c - _dot(row, found.prior) for c in row] for row in exact]
+    words = (
+        "error of the queries (n times the summed variance of efficient estimates from n reports, the "
+        "inputs being distributed as the prior)"
+    )
+    return replace(found, words=words, queries=centred)
+
+
+QUERIES = Record({"queries": Matrix(SIZE, 1, 2), "prior": Distribution(2)})
+PARTS = {"log-det": (PRIOR, partial(_log_det, "log-det")), "queries": (QUERIES, _queries)}
+"""What each objective may say, and what it means."""

@@ -16,9 +16,10 @@ Lemma (fisher). z²/q is convex in (z, q), q > 0, and positively homogeneous; z 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 from ..arithmetic import Interval
 from ..budget import UndecidedError
@@ -30,15 +31,15 @@ from .column_utilities import (
     ORDER,
     Gain,
     divergence,
+    gained,
     information,
     largest,
     squares,
 )
-from .designs import Design
-from .differences import dot
 from .piecewise_linear import linear_pieces
-from .privacy_parts import named
 
+Vectors = Sequence[Sequence[Fraction]]
+"""The z_i of the proof of a design, floats of its file."""
 LARGEST = 1e15
 """The largest size of a loss, of a score, or of an entry of a piece or a query."""
 
@@ -51,12 +52,11 @@ class Objective:
         name: its name in files; empty if the file does not say what is maximised.
         inputs: the number of inputs.
         words: what it is called in a claim.
-        gain: encloses g at a column; of a design there is none.
+        gain: encloses g at a column; of a design (:mod:`designs`) there is none.
         pieces: the linear functions of which g is the largest; None if it is not piecewise linear.
         distributions: the prior or the hypotheses of a named utility of :mod:`.corners`.
         weights: of bayes.
         order: of renyi.
-        design: what the objective is of all columns together, where it is no sum over them.
     """
 
     name: str
@@ -67,15 +67,32 @@ class Objective:
     distributions: Sequence[Sequence[Fraction]] = ()
     weights: Sequence[Fraction] = ()
     order: float | None = None
-    design: Design | None = None
+
+    @property
+    def vectors(self) -> int:
+        """The number of vectors that a proof brings, where the objective is no sum over the columns."""
+        return 0
+
+    def worth(self, matrix: Sequence[Sequence[float]]) -> Interval:
+        """Enclose what a mechanism gains."""
+        return gained(self.gain, matrix)
+
+    def tangent(self, vectors: Vectors) -> Gain:
+        """Return a g whose sum over the columns, with the offset, is not below the gain."""
+        return self.gain
+
+    def offset(self, vectors: Vectors) -> Fraction:
+        """Compute a number that the gain less that sum does not exceed."""
+        return Fraction(0)
 
 
 def unstated(inputs: int) -> Objective:
     """Stand for an objective that a statement leaves out, as only a package of another hand knows it."""
-    return Objective("", inputs, "", _no_sum)
+    return Objective("", inputs, "", no_sum)
 
 
-def _no_sum(column: Sequence[Fraction]) -> Interval:
+def no_sum(column: Sequence[Fraction]) -> Interval:
+    """Stand for g where there is none."""
     raise UndecidedError("the objective is no sum over the columns")
 
 
@@ -99,7 +116,7 @@ def _divergence(name: str, given: dict[str, Any]) -> Objective:
         pieces = linear_pieces(name, [p0, p1], ())
         assert pieces is not None
         return _of_pieces(name, len(p0), words, pieces, distributions=[p0, p1])
-    gain = divergence(name, [_entries(p0), _entries(p1)], order)
+    gain = divergence(name, [entries(p0), entries(p1)], order)
     if name == "renyi":
         words = f"power divergence (Σ q₀^α q₁^(1−α) − 1)/(α − 1) at α = {order!r}"
     return Objective(name, len(p0), words, gain, None, [p0, p1], order=order)
@@ -122,8 +139,8 @@ def _fisher(name: str, given: dict[str, Any]) -> Objective:
     largest = max(abs(s) for p, s in zip(prior, score, strict=True) if p)
     if abs(mean) > Fraction(1, 10**9) * largest:
         raise UnreadableError("score must have the mean 0 under the prior")
-    slope = _entries([p * s for p, s in zip(prior, score, strict=True)])
-    gain = squares(slope, _entries(prior))
+    slope = entries([p * s for p, s in zip(prior, score, strict=True)])
+    gain = squares(slope, entries(prior))
     return Objective(name, len(prior), "Fisher information of the parameter", gain)
 
 
@@ -149,7 +166,7 @@ def _bayes(name: str, given: dict[str, Any]) -> Objective:
 def _largest(name: str, given: dict[str, Any]) -> Objective:
     rows = [[Fraction(a) for a in piece] for piece in given["pieces"]]
     words = f"sum over the reports of the largest of {len(rows)} linear functions"
-    return _of_pieces(name, len(rows[0]), words, [_entries(row) for row in rows])
+    return _of_pieces(name, len(rows[0]), words, [entries(row) for row in rows])
 
 
 def _loss(name: str, given: dict[str, Any]) -> Objective:
@@ -158,66 +175,28 @@ def _loss(name: str, given: dict[str, Any]) -> Objective:
         raise UnreadableError(f"loss must have {len(prior)} rows, one for each input, not {len(loss)}")
     columns = zip(*loss, strict=True)
     pieces = [
-        _entries([-p * Fraction(one) for p, one in zip(prior, column, strict=True)])
-        for column in columns
+        entries([-p * Fraction(one) for p, one in zip(prior, column, strict=True)]) for column in columns
     ]
     words = "expected loss, each report being answered by its best decision,"
     return _of_pieces(name, len(prior), words, pieces)
 
 
-def _log_det(name: str, given: dict[str, Any]) -> Objective:
-    prior = given["prior"]
-    if not all(prior):
-        raise UnreadableError(f"{name} needs a prior without zeros")
-    words = "log det of the information of a report"
-    return Objective(name, len(prior), words, _no_sum, design=Design(prior, None))
-
-
-def _queries(name: str, given: dict[str, Any]) -> Objective:
-    found, rows = _log_det(name, given), given["queries"]
-    if len(rows[0]) != found.inputs:
-        raise UnreadableError(
-            f"queries must have {found.inputs} entries, one for each input, not {len(rows[0])}"
-        )
-    if all(len(set(row)) == 1 for row in rows):
-        raise UnreadableError("some query must have two different entries: else every answer is known")
-    vectors = [_entries([Fraction(c) for c in row]) for row in rows]
-    means = [dot(vector, given["prior"]) for vector in vectors]
-    centred = [[Fraction(c) - mean for c in row] for row, mean in zip(rows, means, strict=True)]
-    words = (
-        "error of the queries (n times the summed variance of efficient estimates from n reports, the "
-        "inputs being distributed as the prior)"
-    )
-    return replace(found, words=words, design=Design(given["prior"], centred))
-
-
-def _entries(row: Sequence[Fraction]) -> Vector:
+def entries(row: Sequence[Fraction]) -> Vector:
+    """Return the entries that are not 0."""
     return {x: a for x, a in enumerate(row) if a}
 
 
 PRIOR = Record({"prior": Distribution(2)})
 PAIR = Record({"hypotheses": List(Distribution(2), 2, 2)}, {"order": ORDER})
 SIZE = Number(-LARGEST, LARGEST)
-Builder = Callable[[str, dict[str, Any]], Objective]
-MAXIMISED: dict[str, tuple[Record, Builder]] = {
+BUILDERS: dict[str, tuple[Record, Callable[[str, dict[str, Any]], Objective]]] = {
     "mutual-information": (PRIOR, _information),
     "guessing": (PRIOR, _guessing),
     "bayes": (Record({"hypotheses": List(Distribution(2), 2)}, {"weights": Distribution(2)}), _bayes),
     **dict.fromkeys(OF_TWO_HYPOTHESES, (PAIR, _divergence)),
     "fisher": (Record({"prior": Distribution(2), "score": List(SIZE, 2)}), _fisher),
     "largest": (Record({"pieces": Matrix(SIZE, 1, 2)}), _largest),
-    "log-det": (PRIOR, _log_det),
-}
-MINIMISED: dict[str, tuple[Record, Builder]] = {
     "loss": (Record({"prior": Distribution(2), "loss": Matrix(SIZE, 2, 1)}), _loss),
-    "queries": (Record({"queries": Matrix(SIZE, 1, 2), "prior": Distribution(2)}), _queries),
 }
+PARTS = {name: (schema, partial(build, name)) for name, (schema, build) in BUILDERS.items()}
 """What each objective may say, and what it means."""
-
-
-def read_objective(plain: Any, sense: Literal["maximise", "minimise"]) -> Objective:
-    """Read the objective of a question."""
-    known = MAXIMISED if sense == "maximise" else MINIMISED
-    name, given = named(plain, sense, known)
-    schema, build = known[name]
-    return build(name, schema.read(given, f"{sense}.{name}"))

@@ -24,7 +24,7 @@ is the probability of the report y where the input is x, and w a column of W.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import permutations, product
 from typing import Any
@@ -36,7 +36,6 @@ from ..reading import UnreadableError
 from ..schema import (
     EPSILON,
     MOST_EPSILON,
-    Anything,
     Distribution,
     Joint,
     List,
@@ -48,14 +47,10 @@ from ..schema import (
     Whole,
 )
 from ..units import Vector
-from .cut_parts import Renyi, Robust
 from .differences import Budget, Cone, Difference, Part
+from .named_parts import MOST_INPUTS
 from .private_rows import hidden
-from .stated_sets import UNCERTAINTY, read_set
 
-MOST_INPUTS = 4096
-MOST_LISTED = 400
-"""The most inputs whose pairs are listed."""
 MOST_SELECTIONS = 4096
 """The most choices of an input of each secret that are listed."""
 MOST_DISTANCE = 1e6
@@ -257,24 +252,6 @@ def _statistic_leakage(part: dict[str, Any], k: int) -> Part:
     return Part(words, budgets=tuple(budgets))
 
 
-def _robust(part: dict[str, Any], k: int) -> Part:
-    F, epsilon = read_set(part["uncertainty"]), part["epsilon"]
-    _count("the cells of the uncertainty set", F.shape[0] * F.shape[1], k)
-    words = (
-        f"no report is more than a factor e^{epsilon!r} likelier given one s than given another, for "
-        f"every distribution of (s, u) in {F.name}"
-    )
-    return Robust(words, epsilon=epsilon, widths=[F.shape[1]], members=F)
-
-
-def _renyi(part: dict[str, Any], k: int) -> Part:
-    epsilon, order = part["epsilon"], part["order"]
-    words = (
-        f"the Rényi divergence of order {order!r} of its rows for any two inputs is at most {epsilon!r}"
-    )
-    return Renyi(words, epsilon=epsilon, inputs=k, order=Fraction(order))
-
-
 def _count(name: str, given: int, k: int) -> None:
     if given != k:
         raise UnreadableError(f"{name} must be {k}, the number of inputs, not {given}")
@@ -303,53 +280,5 @@ PARTS: dict[str, tuple[Record, Callable[[dict[str, Any], int], Part]]] = {
     "cone": (Record({"rows": Matrix(Number(-LARGEST, LARGEST), 1, 2)}, {"words": Text()}), _cone),
     "maximal-leakage": (Record({"leakage": LEAKAGE}), _maximal_leakage),
     "statistic-leakage": (Record({"leakage": LEAKAGE, "secrets": Labels(2)}), _statistic_leakage),
-    "robust": (Record({"epsilon": EPSILON, "uncertainty": UNCERTAINTY}), _robust),
-    "renyi": (Record({"epsilon": EPSILON, "order": Number(above=1, most=60)}), _renyi),
 }
 """What each part may say, and what it means for so many inputs."""
-
-
-def read_part(plain: Any, where: str, k: int) -> Part:
-    """Read one part of a question.
-
-    Args:
-        plain: the part as the file has it.
-        where: its place in the file.
-        k: the number of inputs.
-    """
-    name, given = named(plain, where, PARTS)
-    schema, build = PARTS[name]
-    short = name == "secret" or (name == "ldp" and isinstance(given, dict) and not given.get("delta"))
-    if k > MOST_LISTED and not short:
-        raise UnreadableError(
-            f"{where}.{name} needs a question of at most {MOST_LISTED} inputs, not {k}"
-        )
-    return build(schema.read(given, f"{where}.{name}"), k)
-
-
-def listed(known: Mapping[str, tuple[Record, Any]]) -> Anything:
-    """Say what an object of one key may be: each name with the keys of its value, to be read later."""
-    parts = (
-        f"{name} ({', '.join([*schema.required, *schema.optional])})"
-        for name, (schema, _) in known.items()
-    )
-    return Anything(f"an object of one key, one of {', '.join(parts)}")
-
-
-def named(plain: Any, where: str, known: Iterable[str]) -> tuple[str, Any]:
-    """Read an object of one key, which names what its value describes.
-
-    Args:
-        plain: the object.
-        where: its place in the file.
-        known: the names that it may have.
-    """
-    names = tuple(known)
-    if not isinstance(plain, dict) or len(plain) != 1:
-        raise UnreadableError(f"{where} must be an object with one key, one of {', '.join(names)}")
-    ((name, given),) = plain.items()
-    if name not in names:
-        raise UnreadableError(
-            f"{where} must have one of the keys {', '.join(names)}, not {quoted(name)}"
-        )
-    return name, given

@@ -27,7 +27,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
@@ -36,11 +35,10 @@ from ..budget import tick
 from ..reading import UnreadableError
 from ..schema import Anything, List, Matrix, Number, Record, Whole
 from . import corners
-from .column_utilities import MOST_DUAL, UTILITIES, gained
-from .designs import Vectors
+from .column_utilities import MOST_DUAL, UTILITIES
 from .differences import Budget, Difference, Part, dot
 from .extreme_rays import extreme_rays
-from .objective_parts import Objective
+from .objective_parts import Objective, Vectors
 
 
 class Condition(NamedTuple):
@@ -78,10 +76,8 @@ class Question:
 
     def gain(self, matrix: Sequence[Sequence[float]]) -> Interval:
         """Enclose what a mechanism is worth; a loss counts as negative."""
-        if self.objective.design is not None:
-            return self.objective.design.gain(matrix)
         if not self.conditions:
-            return gained(self.objective.gain, matrix)
+            return self.objective.worth(matrix)
         columns = [list(map(Fraction, column)) for column in zip(*matrix, strict=True)]
         assert self.objective.pieces is not None
         return total(enclose(dot(a, w)) for a, w in zip(self.objective.pieces, columns, strict=True))
@@ -155,8 +151,8 @@ def read_proof(plain: dict[str, Any], asked: Question) -> Proof:
             raise UnreadableError(
                 f"certificate.proof.{name} must have {needed} entries, not {len(given)}"
             )
-    design, vectors = asked.objective.design, plain.get("vectors", [])
-    shape = (0, 0) if design is None else (design.vectors, asked.objective.inputs)
+    vectors, count = plain.get("vectors", []), asked.objective.vectors
+    shape = (count, asked.objective.inputs if count else 0)
     if (len(vectors), len(vectors[0]) if vectors else 0) != shape:
         raise UnreadableError(
             f"certificate.proof.vectors must have {shape[0]} rows of {shape[1]} entries"
@@ -185,9 +181,7 @@ def proven_bound(proof: Proof, asked: Question) -> Fraction:
     """Compute Σβ + Σ λ_j b_j + Σ κ_m b_m and the offset of a design, rounded up."""
     paid = [price * budget.limit() for price, budget in zip(proof.prices, asked.budgets, strict=True)]
     paid += [price * one.most for price, one in zip(proof.costs, asked.conditions, strict=True)]
-    design = asked.objective.design
-    offset = Fraction(0) if design is None else design.offset(proof.vectors)
-    return sum([*proof.dual, *paid], offset)
+    return sum([*proof.dual, *paid], asked.objective.offset(proof.vectors))
 
 
 # ---------------------------------------------------------------- the bound
@@ -272,10 +266,7 @@ def lifted_rows(
 
 def _on_rays(proof: Proof, asked: Question) -> bool | None:
     """See the module; a budget without a price may be dropped, as it plays no part."""
-    k, objective, found = asked.objective.inputs, asked.objective, True
-    gain = (
-        objective.gain if objective.design is None else partial(objective.design.tangent, proof.vectors)
-    )
+    k, gain, found = asked.objective.inputs, asked.objective.tangent(proof.vectors), True
     priced = [(b, price) for b, price in zip(asked.budgets, proof.prices, strict=True) if price]
     budgets, prices = [b for b, _ in priced], [price for _, price in priced]
     for cone in asked.cones():
