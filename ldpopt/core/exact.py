@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         is_robustly_private,
         tells_apart,
     )
+    from ldpopt.checker.kernel.proofs.second_moments import Enclosed as EnclosedMatrix
     from ldpopt.checker.kernel.proofs.second_moments import phi_above
     from ldpopt.checker.kernel.proofs.selection_trees import UNIT as PRICE_UNIT
     from ldpopt.checker.kernel.proofs.selection_trees import Leaf as PriceLeaf
@@ -116,10 +117,11 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.weak_duality import outer as outer_program
     from ldpopt.checker.kernel.proofs.weak_duality import proven_bound as program_bound
     from ldpopt.checker.kernel.proofs.weak_duality import read_proof as read_program_proof
-    from ldpopt.checker.kernel.proofs.worst_alpha import loss_above, worst_alpha_above
+    from ldpopt.checker.kernel.proofs.worst_alpha import convex_from, loss_above, worst_alpha_above
     from ldpopt.checker.kernel.reading import DEEPEST, UnreadableError, unshown
     from ldpopt.checker.kernel.schema import LEAST_EPSILON, MOST_EPSILON, Schema, normalised
     from ldpopt.checker.kernel.schema import SUM_TOLERANCE as EXACT_SUM_TOLERANCE
+    from ldpopt.checker.kernel.units import BITS as UNIT_BITS
     from ldpopt.checker.kernel.units import UNIT, Vector, units_down
     from ldpopt.checker.statements.asymptotic_utility import private_enough
     from ldpopt.checker.statements.composition_bound import METHODS as COMPOSITION_METHODS
@@ -196,7 +198,7 @@ HOMES = {
     "kernel.proofs.rare_cells": "tree_bound:rare_cells_bound",
     "kernel.proofs.reporting_protocols": "Protocol Reporting of_kind:is_reporting_protocol",
     "kernel.proofs.robust_privacy": "AUDIT_ERROR empirical_information is_robustly_private tells_apart",
-    "kernel.proofs.second_moments": "phi_above",
+    "kernel.proofs.second_moments": "Enclosed:EnclosedMatrix phi_above",
     "kernel.proofs.selection_trees": (
         "Leaf:PriceLeaf Row:SelectionRow SelectionStatement Tree:PriceTree "
         "UNIT:PRICE_UNIT leakage:selection_leakage released_row "
@@ -217,10 +219,10 @@ HOMES = {
         "outer:outer_program "
         "proven_bound:program_bound read_proof:read_program_proof"
     ),
-    "kernel.proofs.worst_alpha": "loss_above worst_alpha_above",
+    "kernel.proofs.worst_alpha": "convex_from loss_above worst_alpha_above",
     "kernel.reading": "DEEPEST UnreadableError unshown",
     "kernel.schema": ("LEAST_EPSILON MOST_EPSILON SUM_TOLERANCE:EXACT_SUM_TOLERANCE Schema normalised"),
-    "kernel.units": "UNIT Vector units_down",
+    "kernel.units": "BITS:UNIT_BITS UNIT Vector units_down",
     "statements.asymptotic_utility": "private_enough",
     "statements.composition_bound": (
         "METHODS:COMPOSITION_METHODS Question:CompositionQuestion "

@@ -9,6 +9,7 @@ concave in p.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from scipy.optimize import minimize_scalar
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import UNIT_BITS, EnclosedMatrix, convex_from, units_down
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import square_matrix
 from ldpopt.measures.channel_fidelity import LOSSES, alpha_of, phi_bound, phi_matrix, weighted_phi_bound
@@ -36,8 +38,26 @@ def worst_alpha(W: Any, p0: float, loss: str) -> Supremum:
     It is attained at a vertex: for "f-divergence" by Pastore and Gastpar 2021, Lemma 10 and (36), for
     "mse" by (39)–(41). For "tv" the paper has the upper bound (43) only; here √α = N(p)/D(p), N = Σ
     √(pΦ_k − p_k²) and D = Σ √(p_k − p_k²), is at most t on {p ≥ p0} if it is at the vertices and N − tD
-    is convex, and :func:`convex_from` says from which t on it is. The bound is the square of the larger
-    of the two.
+    is convex; ``convex_from`` in ``ldpopt/checker/kernel/proofs/worst_alpha.py`` says from which t on it
+    is. The bound is the square of the larger of the two.
+
+    Args:
+        W: a square mechanism.
+        p0: the least entry of p, above 0 and at most 1/K.
+        loss: "f-divergence", "mse" or "tv".
+    """
+    Phi, (value, p) = phi_matrix(square_matrix(W)), worst_vertex(W, p0, loss)
+    bound = value
+    if loss == "tv" and p0 < 1 / len(Phi):
+        exact = EnclosedMatrix(
+            [[units_down(x) for x in row] for row in Phi.tolist()], UNIT_BITS, Fraction(0)
+        )
+        bound = float(convex_from(exact, Fraction(p0), Fraction(math.sqrt(value)))) ** 2
+    return Supremum(value, max(bound, value), p)
+
+
+def worst_vertex(W: Any, p0: float, loss: str) -> tuple[float, Array]:
+    """Compute the largest α(W, p) of the vertices p of {p ≥ p0}, for a square W, and that vertex.
 
     Args:
         W: a square mechanism.
@@ -52,114 +72,7 @@ def worst_alpha(W: Any, p0: float, loss: str) -> Supremum:
     Phi = phi_matrix(matrix)
     values = [alpha_of(p @ Phi, p, loss) for p in points]
     best = int(np.argmax(values))
-    bound = values[best]
-    if loss == "tv" and p0 < 1 / k:
-        bound = convex_from(Phi, p0, math.sqrt(bound)) ** 2
-    return Supremum(values[best], max(bound, values[best]), points[best])
-
-
-def convex_from(Phi: Array, p0: float, least: float) -> float:
-    """Find a t ≥ ``least`` from which on N − tD is convex on {p ≥ p0}; ``least`` itself where proven.
-
-    Along x with Σ x = 0, with s_k = pΦ_k − p_k² and g_k = Φ_k − c_k 1 − 2 p_k e_k for any c_k,
-
-        −xᵀN''x = Σ_k (g_k·x)²/(4 s_k^{3/2}) + x_k²/√s_k,    −xᵀD''x = Σ_j x_j²/(4 (p_j − p_j²)^{3/2}).
-
-    As (g·x)² ≤ |g|₁ Σ_j |g_j| x_j², N − tD is convex if for every j and every p
-
-        [ Σ_{k≠j} |g_kj| |g_k|₁/s_k^{3/2} + (|g_jj| |g_j|₁ + 4 s_j)/s_j^{3/2} ] (p_j − p_j²)^{3/2} ≤ t.
-
-    The range of p_j is cut into pieces. On a piece each s_k, a concave function, is least at a vertex:
-    p_j is an end of the piece, and of the other entries all but one are p0. For k = j, at p_j = x, the
-    least s_j is A x + B − x², and the largest (x − x²)/(A x + B − x²) is at an end or where (1 − A) x²
-    − 2 B x + B = 0.
-
-    Args:
-        Phi: Φ(W).
-        p0: the least entry of p.
-        least: the smallest t of interest.
-    """
-    reach = _Reach(Phi, p0)
-    pieces = [(reach.needed(p0, reach.high), p0, reach.high)]
-    # into how many pieces the range of a probability may be cut to prove convexity
-    while pieces[-1][0] > least and len(pieces) < 64:
-        _, low, high = pieces.pop()
-        middle = cut(low, high)
-        pieces += [(reach.needed(low, middle), low, middle), (reach.needed(middle, high), middle, high)]
-        pieces.sort()
-    return max(least, pieces[-1][0])
-
-
-def cut(low: float, high: float) -> float:
-    """Choose a point between the ends, near the end where p − p² is small.
-
-    It is ½, or the harmonic mean from 0 or 1.
-    """
-    if low < 0.5 < high:
-        return 0.5
-    if high <= 0.5:
-        return 2 * low * high / (low + high)
-    return 1 - 2 * (1 - low) * (1 - high) / (2 - low - high)
-
-
-class _Reach:
-    """How large the t of :func:`convex_from` must be where p_j lies between two numbers."""
-
-    def __init__(self, Phi: Array, p0: float) -> None:
-        k = len(Phi)
-        self.Phi, self.p0, self.k, self.high = Phi, p0, k, 1 - (k - 1) * p0
-        rest = np.where(np.eye(k, dtype=bool), np.nan, Phi)
-        centre = np.nanmedian(rest, axis=0)
-        self.apart = np.abs(Phi - centre)  # [j, k]: |g_kj| for j ≠ k
-        np.fill_diagonal(self.apart, 0.0)
-        self.own = np.diag(Phi) - centre
-        lowest = np.nanmin(rest, axis=0)
-        self.A = np.diag(Phi) - lowest
-        self.B = p0 * (np.nansum(rest, axis=0) - (k - 1) * lowest) + lowest
-
-    def needed(self, low: float, high: float) -> float:
-        """Compute the t that is needed for every j where p_j is in [low, high]."""
-        widest = min(max(low, 0.5), high)
-        across = (widest - widest**2) ** 1.5
-        s = np.minimum(self._least(low), self._least(high))
-        top = 1 - low - (self.k - 2) * self.p0
-        swing = np.maximum(np.abs(self.own - 2 * self.p0), np.abs(self.own - 2 * top))
-        size = self.apart.sum(axis=0) + swing
-        with np.errstate(divide="ignore", invalid="ignore"):
-            others = np.where(self.apart > 0, self.apart * size / np.maximum(s, 0.0) ** 1.5, 0.0).sum(
-                axis=1
-            )
-        return float((others * across + self._mine(low, high)).max())
-
-    def _mine(self, low: float, high: float) -> Array:
-        """Compute the term k = j: (|g_jj| |g_j|₁ + 4 s_j) ((x − x²)/s_j)^{3/2}."""
-        A, B = self.A, self.B
-        with np.errstate(divide="ignore", invalid="ignore"):
-            turn = B / (B + np.sqrt(np.maximum(B * B - (1 - A) * B, 0.0)))
-        ends = np.stack([np.full_like(A, low), np.full_like(A, high), np.clip(turn, low, high)])
-        ratio = ((ends - ends**2) / (A * ends + B - ends**2)).max(axis=0)
-        swing = np.maximum(np.abs(self.own - 2 * low), np.abs(self.own - 2 * high))
-        least = np.minimum(A * low + B - low**2, A * high + B - high**2)
-        off = self.apart.sum(axis=0)
-        # g² + 4s = (own − 2x)² + 4(Ax + B − x²) is linear in x, so it is largest at an end
-        linear = np.maximum(self._linear(low), self._linear(high)) + swing * off
-        return np.where(least > 0, linear * ratio**1.5, np.inf)
-
-    def _linear(self, x: float) -> Array:
-        return (self.own - 2 * x) ** 2 + 4 * (self.A * x + self.B - x * x)
-
-    def _least(self, x: float) -> Array:
-        """Compute the least s_k over p with p_j = x, as [j, k] for k ≠ j."""
-        k, p0, Phi = self.k, self.p0, self.Phi
-        big = 1 - x - (k - 2) * p0
-        base = x * Phi + p0 * (Phi.sum(axis=0) - Phi)
-        found = np.full((k, k), np.inf)
-        for i in range(k):  # the one that is not p0
-            square = np.full(k, p0 * p0)
-            square[i] = big * big
-            others = np.arange(k) != i
-            found[others] = np.minimum(found[others], (base + (big - p0) * Phi[i] - square)[others])
-        return found
+    return values[best], points[best]
 
 
 def worst_step_alpha(k: int, epsilon: float, loss: str, p0: float) -> float:

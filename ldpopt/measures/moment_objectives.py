@@ -11,7 +11,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.forms.matrix_program import Slope
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import inverse_information
-from ldpopt.measures.minimax import worst_alpha
+from ldpopt.measures.minimax import worst_vertex
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,10 @@ class MomentObjective:
 
 @dataclass(frozen=True, eq=False)
 class WorstObjective:
-    """The supremum of α over all p with entries ≥ p0, for square W: for "tv" its proven upper end."""
+    """The supremum of α over all p with entries ≥ p0, for square W, as its vertices give it.
+
+    It is never less, and more for "tv" alone: there the claim about an answer says its proven upper end.
+    """
 
     prior: Array
     loss: str
@@ -89,6 +92,6 @@ class WorstObjective:
     def __call__(self, W: Array) -> float:
         """Evaluate the objective; it is infinite where W cannot be inverted."""
         try:
-            return worst_alpha(W, self.p0, self.loss).bound
+            return worst_vertex(W, self.p0, self.loss)[0]
         except InvalidInputError:
             return np.inf

@@ -1,6 +1,7 @@
 """The supremum of α over {p ≥ p0}, and lower bounds with the class of mechanisms that they hold for."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from ldpopt import Mechanism
+from ldpopt.core.exact import UNIT_BITS, EnclosedMatrix, convex_from, units_down
 from ldpopt.core.validate import Array
 from ldpopt.measures import channel_fidelity, minimax
 from ldpopt.mechanisms.balanced_designs import (
@@ -89,7 +91,10 @@ def test_convexity_is_what_the_second_derivatives_say() -> None:
     rng = np.random.default_rng(2)
     W = 0.6 * np.eye(4) + 0.4 * rng.dirichlet(np.ones(4), size=4)
     Phi, p0 = channel_fidelity.phi_matrix(W), 0.02
-    t = minimax.convex_from(Phi, p0, 0.0)
+    exact = EnclosedMatrix(
+        [[units_down(x) for x in row] for row in Phi.tolist()], UNIT_BITS, Fraction(0)
+    )
+    t = float(convex_from(exact, Fraction(p0), Fraction(0)))
 
     def gap(p: Array) -> float:
         return float(np.sqrt(p @ Phi - p**2).sum() - t * np.sqrt(p - p**2).sum())
