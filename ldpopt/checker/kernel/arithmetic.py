@@ -34,6 +34,7 @@ from decimal import (
     Overflow,
 )
 from fractions import Fraction
+from itertools import islice
 
 from .units import Rational, units_down, units_up
 
@@ -207,3 +208,10 @@ def dyadic(numbers: Sequence[float]) -> tuple[list[int], int]:
     ratios = [number.as_integer_ratio() for number in numbers]
     bits = max((bottom.bit_length() for _, bottom in ratios), default=1) - 1
     return [top << bits - bottom.bit_length() + 1 for top, bottom in ratios], bits
+
+
+def dyadic_rows(rows: Sequence[Sequence[float]]) -> tuple[list[list[int]], int]:
+    """Write the rows of a matrix as :func:`dyadic` writes numbers."""
+    whole, bits = dyadic([float(entry) for row in rows for entry in row])
+    entries = iter(whole)
+    return [list(islice(entries, len(row))) for row in rows], bits

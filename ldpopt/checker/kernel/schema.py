@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, islice
-from typing import Any
+from typing import Any, ClassVar
 
 from .claims import quoted
 from .reading import UnreadableError, check_shown
@@ -123,18 +123,33 @@ class Whole(Schema):
         return list(values) if inside else super().read_all(values, where)
 
 
-class Flag(Schema):
-    """True or false."""
+class Plain(Schema):
+    """A value of one type, as JSON has it."""
+
+    type: ClassVar[type]
+    said: ClassVar[str]
 
     def words(self) -> str:
         """See :meth:`Schema.words`."""
-        return "true or false"
+        return self.said
 
-    def read(self, value: Any, where: str) -> bool:
-        """Read the truth value."""
-        if not isinstance(value, bool):
+    def read(self, value: Any, where: str) -> Any:
+        """Return the value as it is."""
+        if not isinstance(value, self.type):
             raise self.refuse(value, where)
         return value
+
+
+class Flag(Plain):
+    """True or false."""
+
+    type, said = bool, "true or false"
+
+
+class Object(Plain):
+    """An object with any keys."""
+
+    type, said = dict, "an object"
 
 
 class Word(Schema):
@@ -154,18 +169,14 @@ class Word(Schema):
         return value
 
 
-class Text(Schema):
+class Text(Plain):
     """A string that shows what it says; see :data:`~.reading.UNSHOWN`."""
 
-    def words(self) -> str:
-        """See :meth:`Schema.words`."""
-        return "a string"
+    type, said = str, "a string"
 
-    def read(self, value: Any, where: str) -> str:
+    def read(self, value: Any, where: str) -> Any:
         """Read the string."""
-        if not isinstance(value, str):
-            raise self.refuse(value, where)
-        check_shown(value, where)
+        check_shown(super().read(value, where), where)
         return value
 
 
@@ -181,20 +192,6 @@ class Anything(Schema):
 
     def read(self, value: Any, where: str) -> Any:
         """Return the value as it is."""
-        return value
-
-
-class Object(Schema):
-    """An object with any keys."""
-
-    def words(self) -> str:
-        """See :meth:`Schema.words`."""
-        return "an object"
-
-    def read(self, value: Any, where: str) -> dict[str, Any]:
-        """Return the object as it is."""
-        if not isinstance(value, dict):
-            raise self.refuse(value, where)
         return value
 
 

@@ -13,9 +13,10 @@ stand for a prior (2^−64, ``dirichlet_points.py``), the numbers of a proof tre
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 Rational = int | float | Fraction
 """A number that is exactly what it says: a float is the dyadic rational that it stores."""
@@ -35,6 +36,14 @@ def units_up(x: Rational | Decimal, bits: int = BITS) -> int:
     """Compute ⌈x · 2^bits⌉."""
     top, bottom = x.as_integer_ratio()
     return -((-top << bits) // bottom)
+
+
+def subset_sums(numbers: Sequence[Any]) -> list[Any]:
+    """Compute the sums over all subsets, by the bits of their number."""
+    sums = [0]
+    for number in numbers:
+        sums += [s + number for s in sums]
+    return sums
 
 
 def ratio_up(top: int, bottom: int) -> int:

@@ -92,43 +92,36 @@ def count_histograms(tau: int, d: int) -> int:
 
 
 def _leakage_design(params: dict[str, Any]) -> dict[str, Any]:
-    if "costs" in params:
-        return _own_costs(params)
+    stated = {"form": "leakage-program", **(_own_costs if "costs" in params else _of_histograms)(params)}
+    return stated | {name: params[name] for name in ("leakage", "epsilon") if name in params}
+
+
+def _of_histograms(params: dict[str, Any]) -> dict[str, Any]:
+    """State the distances of histograms, whose secret is the first count unless another is given."""
     if "tau" not in params or "d" not in params or "scale" in params:
         raise UnreadableError("leakage-design needs tau and d, or costs and secrets with their scale")
     tau, d = params["tau"], params["d"]
     count_histograms(tau, d)
     space = list(_histograms(tau, d))
     return {
-        "form": "leakage-program",
         "costs": _distances(space, tau),
         "scale": 2 * tau,
         "secrets": params.get("secrets", [histogram[0] for histogram in space]),
-        "leakage": params["leakage"],
         "labels": [list(histogram) for histogram in space],
-        **_level(params),
     }
 
 
 def _own_costs(params: dict[str, Any]) -> dict[str, Any]:
-    """State the design for costs of one's own, in whole multiples of 1/scale."""
+    """State costs of one's own, in whole multiples of 1/scale."""
     if "tau" in params or "d" in params or "secrets" not in params:
         raise UnreadableError("leakage-design with costs needs secrets, and neither tau nor d")
     entries = len(params["costs"]) * max(map(len, params["costs"]))
     if entries > MOST_HISTOGRAMS**2:
         raise UnreadableError(f"costs must have at most {MOST_HISTOGRAMS**2} entries, not {entries}")
     return {
-        "form": "leakage-program",
-        "costs": params["costs"],
-        "scale": params.get("scale", 1),
-        "secrets": params["secrets"],
-        "leakage": params["leakage"],
-        **_level(params),
+        "scale": 1,
+        **{name: params[name] for name in ("costs", "scale", "secrets") if name in params},
     }
-
-
-def _level(params: dict[str, Any]) -> dict[str, Any]:
-    return {"epsilon": params["epsilon"]} if "epsilon" in params else {}
 
 
 def _histograms(tau: int, d: int) -> Iterator[tuple[int, ...]]:

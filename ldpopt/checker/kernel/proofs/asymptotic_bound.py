@@ -22,7 +22,6 @@ from .fisher_information import (
     between,
     forms_above,
     sets_of,
-    subset_sums,
     trace_above,
     whole_columns,
 )
@@ -107,7 +106,9 @@ class _Blocks:
 
     def __init__(self, question: DesignStatement, p: list[int]) -> None:
         self.question, self.k = question, len(p)
-        sums = subset_sums(p[::-1])  # the first input is the highest bit; renaming leaves det F alone
+        sums = units.subset_sums(
+            p[::-1]
+        )  # the first input is the highest bit; renaming leaves det F alone
         one = 1 << (units.BITS + BITS + CONTRAST_BITS)
         unit = 1 << (BITS + CONTRAST_BITS)
         whole = [int(c * (1 << CONTRAST_BITS)) for c in question.contrasts]

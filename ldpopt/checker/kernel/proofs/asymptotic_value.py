@@ -17,7 +17,6 @@ from .fisher_information import (
     between,
     information,
     sets_of,
-    subset_sums,
     whole_columns,
 )
 from .private_rows import Rows
@@ -151,7 +150,7 @@ def classes_of(columns: Whole) -> list[Class] | None:
 
 def _class_matrix(classes: list[Class], shift: int, p: list[int]) -> Known:
     """Enclose F(p) of every renaming of a mechanism of classes."""
-    sums = subset_sums(p)
+    sums = units.subset_sums(p)
     blocks = [_class_block(member, shift, sums, len(p)) for member in classes]
     n = len(p) - 1
     entries = [[sum(block[a][b] for block, _ in blocks) for b in range(n)] for a in range(n)]

@@ -65,6 +65,17 @@ class RobustStatement(NamedTuple):
     epsilon: float
     cells: int
 
+    @property
+    def secrets(self) -> list[Fraction]:
+        """The probabilities p̂_s."""
+        return [sum(row, Fraction(0)) for row in self.p_hat]
+
+    @property
+    def given(self) -> list[list[Fraction]]:
+        """The conditional probabilities p̂_{u|s}."""
+        pairs = zip(self.p_hat, self.secrets, strict=True)
+        return [[p / mass for p in row] for row, mass in pairs]
+
 
 def confidence(params: dict[str, Any]) -> dict[str, Any]:
     """Read p̂, n, α and ε from the parameters: p̂ and n are given, or follow from counts."""

@@ -37,7 +37,7 @@ from operator import itemgetter, mul
 from typing import Any, NamedTuple
 
 from .. import units
-from ..arithmetic import DOWN, UP, Interval
+from ..arithmetic import DOWN, UP, Interval, dyadic_rows
 from ..budget import reserve, tick
 from ..unit_logarithms import LOG_ERROR, log_units, twos_below
 
@@ -152,9 +152,7 @@ def adjugate(matrix: Whole) -> tuple[Whole, int] | None:
 def whole_columns(matrix: Sequence[Sequence[float]]) -> tuple[Whole, int]:
     """Write the columns that are not all zero as whole multiples of 2^−shift."""
     reserve(3 * len(matrix) * len(matrix[0]), "the outputs of the mechanism")
-    ratios = [[entry.as_integer_ratio() for entry in row] for row in matrix]
-    shift = max(bottom.bit_length() - 1 for row in ratios for _, bottom in row)
-    rows = [[top << (shift - bottom.bit_length() + 1) for top, bottom in row] for row in ratios]
+    rows, shift = dyadic_rows(matrix)
     return [list(column) for column in zip(*rows, strict=True) if any(column)], shift
 
 
@@ -230,14 +228,6 @@ def _sets(k: int, masks: list[int]) -> Sets:
     return Sets((lambda f: (f[masks[0]],)) if one else itemgetter(*masks), len(masks), holding)
 
 
-def subset_sums(numbers: Sequence[int]) -> list[int]:
-    """Sum the numbers of every set S, in the order of the whole numbers that stand for the sets."""
-    sums = [0]
-    for number in numbers:
-        sums += [s + number for s in sums]
-    return sums
-
-
 def trace_above(inverse: WholeInverse, block: Whole, off: int) -> int:
     """Bound tr(inverse · block) from above, block entries off by at most ``off``, in units of both.
 
@@ -256,7 +246,7 @@ def trace_above(inverse: WholeInverse, block: Whole, off: int) -> int:
 
 
 def forms_above(inverse: WholeInverse) -> list[int]:
-    """Bound d_Sᵀ inverse d_S from above for every set S, in the order of :func:`subset_sums`.
+    """Bound d_Sᵀ inverse d_S from above for every set S, in the order of :func:`.units.subset_sums`.
 
     They are 1_Sᵀ M 1_S with M the inverse continued by a last row and column that make rows sum to 0.
     """
@@ -265,7 +255,7 @@ def forms_above(inverse: WholeInverse) -> list[int]:
     k = len(M)
     values = [0]
     for x in range(k):
-        to_x = subset_sums([M[x][z] + M[z][x] for z in range(x)])
+        to_x = units.subset_sums([M[x][z] + M[z][x] for z in range(x)])
         values += [value + M[x][x] + cross for value, cross in zip(values, to_x, strict=True)]
     slack = inverse.radius * (k - 1) ** 2
     return [value + slack for value in values]

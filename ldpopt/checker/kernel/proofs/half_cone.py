@@ -92,7 +92,7 @@ class HalfCone:
                 ([units_down(R, SHARE) for R in corner], [units_up(R, SHARE) for R in corner])
                 for corner in own
             ]
-            for own in ([given, *own] for given, own in zip(_given(question), corners, strict=True))
+            for own in ([given, *own] for given, own in zip(question.given, corners, strict=True))
         ]
 
     def holds_corners(self) -> bool | None:
@@ -213,12 +213,6 @@ class HalfCone:
             raise UnreadableError("certificate.proof.cover must give a weight for each corner of a leaf")
         weights = (ratio_down(Fraction(weight)) for weight in (leaf["centre"], *leaf["weights"]))
         return list(zip((0, *(1 + i for i in leaf["corners"])), weights, strict=True))
-
-
-def _given(question: RobustStatement) -> list[list[Fraction]]:
-    """Compute q_s for every s."""
-    masses = [sum(row, Fraction(0)) for row in question.p_hat]
-    return [[p / mass for p in row] for row, mass in zip(question.p_hat, masses, strict=True)]
 
 
 def _outwards(ends: tuple[Fraction, Fraction]) -> Ends:

@@ -47,7 +47,7 @@ def ceiling_claim(proof: dict[str, Any], question: RobustStatement, name: str = 
         name: the name of the set F, in the claim.
     """
     ceiling, dual = proof["ceiling"], proof["secret_dual"]
-    secret = tuple(sum(row, Fraction(0)) for row in question.p_hat)
+    secret = question.secrets
     if len(dual) != len(secret):
         raise UnreadableError("certificate.proof.secret_dual must have one entry per secret")
 
@@ -96,11 +96,8 @@ def cover_claims(
 
 def conditional_entropy_above(question: RobustStatement) -> Fraction:
     """Compute a number just above H(U | S) under p̂."""
-    parts = []
-    for row in question.p_hat:
-        mass = sum(row, Fraction(0))
-        parts += [enclose(p) * log(mass / p) for p in row if p]
-    return Fraction(total(parts).high)
+    pairs = zip(question.p_hat, question.secrets, strict=True)
+    return Fraction(total(enclose(p) * log(mass / p) for row, mass in pairs for p in row if p).high)
 
 
 DUAL = List(Number(-MOST_DUAL, MOST_DUAL), 2)

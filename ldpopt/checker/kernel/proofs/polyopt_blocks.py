@@ -49,7 +49,7 @@ from typing import NamedTuple
 from ..arithmetic import ONE, above, below, exp, total
 from ..budget import UndecidedError, reserve, tick
 from ..unit_logarithms import STEEP, xlogx_above, xlogx_units
-from ..units import BITS, UNIT, units_down
+from ..units import BITS, UNIT, subset_sums, units_down
 from .confidence_set import RobustStatement, uncertain
 
 SLOPE_BITS = 64
@@ -137,7 +137,7 @@ class BlockProof:
                     a2,
                     _sums([(max(below(p), 0), above(p)) for p in p_min[s]]),
                     _sums([(units_down(P), units_down(P) + 1) for P in question.p_hat[s]]),
-                    [low for low, _ in _sums([(b, b) for b in beta])],
+                    subset_sums(beta),
                     (below(self.free[s]), above(self.free[s])),
                     [p.high > 0 for p in p_min[s]],
                 )
@@ -270,11 +270,9 @@ def _undominated(points: list[tuple[int, int, int]], low: int, high: int) -> lis
 
 
 def _sums(entries: list[Range]) -> list[Range]:
-    """Compute the sums over all subsets, by the bits of their number."""
-    sums = [(0, 0)]
-    for low, high in entries:
-        sums += [(a + low, b + high) for a, b in sums]
-    return sums
+    """Enclose the sums over all subsets."""
+    low, high = zip(*entries, strict=True)
+    return list(zip(subset_sums(low), subset_sums(high), strict=True))
 
 
 def _vertices(block: Block, low: int, high: int) -> Iterator[Point]:

@@ -41,9 +41,9 @@ from fractions import Fraction
 from operator import add, mul
 from typing import Any, NamedTuple, Protocol
 
-from ..arithmetic import dyadic, exp_above
+from ..arithmetic import dyadic, dyadic_rows, exp_above
 from ..budget import UndecidedError, counted, reserve, tick
-from ..units import BITS, UNIT, units_down, units_up
+from ..units import BITS, UNIT, subset_sums, units_down, units_up
 from .confidence_set import RobustStatement, uncertain
 from .polyopt_blocks import all_break_points
 from .private_cone import boxes
@@ -111,8 +111,7 @@ class Comparison:
         self, p: Sequence[Fraction], Y: Sequence[Sequence[float]], beta: Sequence[float]
     ) -> None:
         k = len(p)
-        whole, bits = dyadic([y for row in Y for y in row])
-        rows = [whole[i : i + k] for i in range(0, len(whole), k)]
+        rows, bits = dyadic_rows(Y)
         self.rows = [[k * y - sum(row) for y in row] for row in rows]  # k 2^bits y
         self.beta, beta_bits = dyadic(beta)
         self.p = [units_down(x) for x in p]
@@ -241,7 +240,7 @@ class BlockCone:
         """List 1, E and every break point between them, in order."""
         found = {Fraction(1), self.E}
         for z, row in enumerate(self.p):
-            for part in _subset_sums(row):
+            for part in subset_sums(row):
                 if part:
                     ratio = 1 + (1 - sum(row)) / part
                     found.add(ratio / self.E if z == s else self.E / ratio)
@@ -257,7 +256,7 @@ class BlockCone:
     def _listed(self, s: int, low: Fraction, high: Fraction) -> Vectors:
         """List the vertices of K_s(low, high): ``polyopt_blocks.py``, Lemma 2."""
         p, free = self.p[s], 1 - sum(self.p[s])
-        width, sums = len(p), _subset_sums(p)
+        width, sums = len(p), subset_sums(p)
         found: dict[tuple[int, ...], None] = {}
 
         def keep(top: int, at_top: Fraction, rest: Fraction, alone: int = 0) -> None:
@@ -282,13 +281,6 @@ class BlockCone:
                 if not Z >> w & 1 and p[w] and 0 <= spare <= (high - low) * p[w]:
                     keep(Z, (high - low) / free, spare / p[w] / free, 1 << w)
         return list(found)
-
-
-def _subset_sums(row: Sequence[Fraction]) -> list[Fraction]:
-    sums = [Fraction(0)]
-    for entry in row:
-        sums += [part + entry for part in sums]
-    return sums
 
 
 def _raised(x: Fraction) -> Fraction:

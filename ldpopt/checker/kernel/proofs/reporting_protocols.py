@@ -64,10 +64,7 @@ class Protocol:
     def __init__(self, question: Reporting, members: list[Member]) -> None:
         self.name, self.calibrate = question.protocol, question.calibrate
         self.p_hat = question.robust.p_hat
-        self.secrets = [sum(row, Fraction(0)) for row in self.p_hat]
-        self.given = [
-            [p / mass for p in row] for row, mass in zip(self.p_hat, self.secrets, strict=True)
-        ]
+        self.secrets, self.given = question.robust.secrets, question.robust.given
         self.exact = exp(question.robust.epsilon)
         self.E = above(self.exact)
         self.first = first(len(self.p_hat), self.E)

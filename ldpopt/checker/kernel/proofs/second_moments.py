@@ -25,6 +25,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from ..arithmetic import dyadic_rows
 from ..budget import reserve, tick
 from ..units import BITS
 
@@ -73,7 +74,7 @@ def inverse_information(matrix: Sequence[Sequence[float]], p: Sequence[Fraction]
     if len(columns) < k:
         return None  # fewer outputs than inputs: M has no inverse
     reserve(6 * k * k + 3 * k * len(columns), "inverting the information")
-    whole, shift = _dyadic(list(zip(*columns, strict=True)))
+    whole, shift = dyadic_rows(list(zip(*columns, strict=True)))
     common = math.lcm(*(x.denominator for x in p))
     weights = [int(x * common) for x in p]
     q = [Fraction(_dot(weights, column), common << shift) for column in zip(*whole, strict=True)]
@@ -100,7 +101,7 @@ def phi_matrix(matrix: Sequence[Sequence[float]]) -> Enclosed | None:
     """
     k = len(matrix)
     reserve(8 * k * k, "inverting the mechanism")
-    whole, shift = _dyadic(matrix)
+    whole, shift = dyadic_rows(matrix)
     for bits in PRECISIONS:
         S = [
             [(a << bits) >> shift if bits < shift else a << (bits - shift) for a in row] for row in whole
@@ -222,13 +223,6 @@ def _eliminated(S: list[list[int]], bits: int) -> list[list[int]] | None:
             if j != i and factor:
                 rows[j][i:] = [a - (factor * b >> bits) for a, b in zip(rows[j][i:], rest, strict=True)]
     return [row[k:] for row in rows]
-
-
-def _dyadic(matrix: Sequence[Sequence[float]]) -> tuple[list[list[int]], int]:
-    """Write floats as whole numbers of 2^−shift: (whole numbers, shift)."""
-    ratios = [[entry.as_integer_ratio() for entry in map(float, row)] for row in matrix]
-    shift = max(bottom.bit_length() - 1 for row in ratios for _, bottom in row)
-    return [[top << (shift - bottom.bit_length() + 1) for top, bottom in row] for row in ratios], shift
 
 
 def _dot(a: Sequence[int], b: Sequence[int]) -> int:

@@ -41,7 +41,7 @@ from ..budget import reserve, tick
 from ..reading import UnreadableError
 from ..schema import List, Number, Record
 from ..unit_logarithms import LOG_ERROR, entropy_above, entropy_below, log_units
-from ..units import BITS, UNIT, units_down
+from ..units import BITS, UNIT, subset_sums, units_down
 from .confidence_set import RobustStatement, most_share, uncertain
 from .linear_minimum import alike
 from .robust_privacy import PrivacyProof
@@ -196,9 +196,7 @@ class Encoding:
 
     def __init__(self, secrets: Sequence[int]) -> None:
         reserve(2 ** len(secrets), "the subsets of the secrets")
-        self.k, self.sums = len(secrets), [0]
-        for p in secrets:
-            self.sums += [p + q for q in self.sums]
+        self.k, self.sums = len(secrets), subset_sums(secrets)
 
     def below(self, kappa: int, lam: int) -> int:
         """Bound the information from below."""
@@ -239,12 +237,10 @@ def encoding_cap(E: int, g: int) -> int:
 
 def value_below(answer: Unary, question: RobustStatement) -> Fraction:
     """Compute a number just below the information under p̂: Lemma 2."""
-    masses = [sum(row, Fraction(0)) for row in question.p_hat]
-    own = Encoding([units_down(mass) for mass in masses]).below(
-        units_down(answer.kappa), units_down(answer.lam)
-    )
+    masses, kappa = [units_down(mass) for mass in question.secrets], units_down(answer.kappa)
+    own = Encoding(masses).below(kappa, units_down(answer.lam))
     blocks = 0
-    for row, mass, right in zip(question.p_hat, masses, answer.rights, strict=True):
-        given = [units_down(p / mass) for p in row]
-        blocks += units_down(mass) * max(information_below(given, units_down(right)), 0) >> BITS
-    return Fraction(max(own, 0) + (units_down(answer.kappa) * blocks >> BITS), UNIT)
+    for row, mass, right in zip(question.given, masses, answer.rights, strict=True):
+        told = information_below([units_down(p) for p in row], units_down(right))
+        blocks += mass * max(told, 0) >> BITS
+    return Fraction(max(own, 0) + (kappa * blocks >> BITS), UNIT)

@@ -42,7 +42,7 @@ from typing import NamedTuple
 from ..arithmetic import ONE, ZERO, Interval, above, enclose, total
 from ..budget import reserve, tick
 from ..unit_logarithms import xlogx_above, xlogx_units
-from ..units import BITS, UNIT
+from ..units import BITS, UNIT, subset_sums
 
 Side = tuple[Fraction, Fraction]
 """The least and the greatest number of one coordinate of a box."""
@@ -68,9 +68,7 @@ class Sets:
     def __init__(self, secrets: Sequence[int], E: Interval) -> None:
         reserve(2 ** len(secrets), "the subsets of the secrets")
         self.count, self.E = len(secrets), E
-        self.sums = [0]
-        for p in secrets:
-            self.sums += [p + q for q in self.sums]
+        self.sums = subset_sums(secrets)
         self.known: dict[int, list[int]] = {}
 
     def weights(self, g: int) -> list[int]:
