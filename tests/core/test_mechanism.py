@@ -108,7 +108,7 @@ def test_sample_keeps_shape_and_refuses_unknown_inputs():
     assert mechanism.sample([], rng).shape == (0,)
     with pytest.raises(InvalidInputError, match="an input index must be from 0 to 2, not 3"):
         mechanism.sample([0, 3], rng)
-    with pytest.raises(InvalidInputError, match="row indices, not float64"):
+    with pytest.raises(InvalidInputError, match="indices, not float64"):
         mechanism.sample([0.5], rng)
 
 
