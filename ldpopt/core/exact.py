@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ldpopt.checker import frame
     from ldpopt.checker.frame import EXIT_CODES, check
-    from ldpopt.checker.kernel.alarm import alarmed
     from ldpopt.checker.kernel.arithmetic import dyadic, exp, exp_above, exp_below, log_above, log_below
-    from ldpopt.checker.kernel.budget import SECONDS, UndecidedError, confined
+    from ldpopt.checker.kernel.budget import SECONDS, UndecidedError, alarmed, confined
     from ldpopt.checker.kernel.claims import OPEN, Claim, Verdict, combined, printable, quoted, visible
     from ldpopt.checker.kernel.exit_codes import ExitCode
     from ldpopt.checker.kernel.former_names import with_names_of_today
@@ -151,9 +150,8 @@ if TYPE_CHECKING:
 HOMES = {
     "": "frame",
     "frame": "EXIT_CODES check",
-    "kernel.alarm": "alarmed",
     "kernel.arithmetic": "dyadic exp exp_above exp_below log_above log_below",
-    "kernel.budget": "SECONDS UndecidedError confined",
+    "kernel.budget": "SECONDS UndecidedError alarmed confined",
     "kernel.claims": "Claim OPEN Verdict combined printable quoted visible",
     "kernel.exit_codes": "ExitCode",
     "kernel.former_names": "with_names_of_today",

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
+from ldpopt.measures.estimate import ROUNDING, Estimate
 from ldpopt.measures.fisher import information
 from ldpopt.measures.set_fisher import mechanism_information
 from ldpopt.measures.tallies import merged

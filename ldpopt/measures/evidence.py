@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, ndtr, stdtrit, xlogy
 
-from ldpopt.core.estimate import Estimate
 from ldpopt.core.validate import Array
+from ldpopt.measures.estimate import Estimate
 from ldpopt.measures.posterior_sampler import CHAINS, Target, Walk
 from ldpopt.models.priors import Dirichlet
 

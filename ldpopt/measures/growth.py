@@ -18,11 +18,11 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.estimate import Estimate
 from ldpopt.core.mechanism import Channel, Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.measures import asymptotics, information_metrics
 from ldpopt.measures.channel import mechanism_of
+from ldpopt.measures.estimate import Estimate
 from ldpopt.measures.information_about_p import lumped
 from ldpopt.measures.tallies import merged
 from ldpopt.models.priors import Dirichlet, Prior, dirichlet_prior

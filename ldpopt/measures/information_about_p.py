@@ -12,10 +12,10 @@ import numpy as np
 from scipy.special import xlogy
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.core.validate import Array
 from ldpopt.measures import response_evidence
 from ldpopt.measures.annealing import Bracket, bracket
+from ldpopt.measures.estimate import ROUNDING, Estimate
 from ldpopt.measures.response_series import response_entropy, response_level
 from ldpopt.measures.tallies import (
     EXACT_WORK,

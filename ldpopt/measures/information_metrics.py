@@ -22,11 +22,11 @@ from scipy.special import xlogy
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
 from ldpopt.measures import asymptotics, tallies
 from ldpopt.measures.channel import matrix_of, mechanism_of
+from ldpopt.measures.estimate import ROUNDING, Estimate
 from ldpopt.measures.information_about_p import DRAWS, LEAST_DRAWS, information_about_p
 from ldpopt.measures.posterior import Posterior, posterior
 from ldpopt.measures.tally_information import information_about_tallies

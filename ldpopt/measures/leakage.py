@@ -19,12 +19,12 @@ from scipy.sparse import csr_array
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.estimate import Estimate
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
 from ldpopt.measures import selection
+from ldpopt.measures.estimate import Estimate
 from ldpopt.measures.selection_lp import Branching
 from ldpopt.measures.selection_matching import adjacency, matched_selection
 from ldpopt.models.secrets import read_matrix, selection_program

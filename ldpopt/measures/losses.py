@@ -11,10 +11,10 @@ from scipy.special import entr, gammaln
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.estimate import Estimate
 from ldpopt.core.validate import Array
 from ldpopt.measures import estimators
 from ldpopt.measures.channel import full_support, matrix_of
+from ldpopt.measures.estimate import Estimate
 from ldpopt.mechanisms.compositions import compositions
 
 MOST_COUNT_VECTORS = 200_000

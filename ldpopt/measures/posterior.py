@@ -20,12 +20,12 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.core.files import save_figure
 from ldpopt.core.mechanism import Channel, Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.measures import posterior_sampler
 from ldpopt.measures.channel import mechanism_of
+from ldpopt.measures.estimate import ROUNDING, Estimate
 from ldpopt.measures.evidence import log_evidence
 from ldpopt.measures.expansion import expanded
 from ldpopt.measures.marginals import BetaMixture, Empirical, Marginal, draw

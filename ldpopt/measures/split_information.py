@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.core import validate
-from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.measures.channel import mechanism_of
+from ldpopt.measures.estimate import ROUNDING, Estimate
 from ldpopt.measures.information_about_p import DRAWS, information_about_p
 from ldpopt.measures.information_metrics import average_privacy
 from ldpopt.measures.tallies import tally_entropy

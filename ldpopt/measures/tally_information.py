@@ -17,9 +17,9 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.core.validate import Array
 from ldpopt.measures import response_evidence
+from ldpopt.measures.estimate import ROUNDING, Estimate
 from ldpopt.measures.expansion import expanded, one, times_form
 from ldpopt.measures.response_series import ONE, Scaled, response_level
 from ldpopt.measures.tallies import (

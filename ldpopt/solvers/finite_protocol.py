@@ -23,9 +23,9 @@ from scipy.special import xlogy
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.estimate import Estimate
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
+from ldpopt.measures.estimate import Estimate
 from ldpopt.measures.information_about_p import DRAWS, information_about_p
 from ldpopt.measures.tallies import Tallies, log_count, log_multinomial
 from ldpopt.mechanisms.compositions import compositions

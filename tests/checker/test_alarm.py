@@ -8,7 +8,7 @@ import time
 import pytest
 from alarms import time_is_over
 
-from ldpopt.checker.kernel import alarm
+from ldpopt.checker.kernel import budget
 from ldpopt.core.limits import Limits, OutOfTime
 
 
@@ -21,7 +21,7 @@ def ringing(name, seconds, *, heard=True):
         if heard:
             raise RangError(name)
 
-    return alarm.alarmed(time.monotonic() + seconds, 0.01, ring)
+    return budget.alarmed(time.monotonic() + seconds, 0.01, ring)
 
 
 def forever():
@@ -32,7 +32,7 @@ def forever():
 def test_an_alarm_ends_what_runs_inside():
     with pytest.raises(RangError, match="one"), ringing("one", 0.01):
         forever()
-    assert alarm.PENDING == []
+    assert budget.PENDING == []
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
@@ -56,8 +56,8 @@ def test_the_inner_alarm_rings_where_the_outer_one_is_far():
     with ringing("outer", 60):
         with pytest.raises(RangError, match="inner"), ringing("inner", 0.01):
             forever()
-        assert len(alarm.PENDING) == 1
-    assert alarm.PENDING == []
+        assert len(budget.PENDING) == 1
+    assert budget.PENDING == []
 
 
 def test_what_swallows_the_first_ring_hears_another():
@@ -75,11 +75,11 @@ def test_an_alarm_whose_end_was_cut_short_ends_with_the_one_around_it():
     inner = ringing("inner", 60)
     with ringing("outer", 60):
         inner.__enter__()
-        assert len(alarm.PENDING) == 2
-    assert alarm.PENDING == []
+        assert len(budget.PENDING) == 2
+    assert budget.PENDING == []
     with ringing("next", 60):
         inner.__exit__(None, None, None)
-        assert len(alarm.PENDING) == 1
+        assert len(budget.PENDING) == 1
         assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
 
 
@@ -124,7 +124,7 @@ def test_a_ring_at_the_very_end_of_a_block_is_not_heard_after_it():
             raise RangError
 
         try:
-            with alarm.alarmed(time.monotonic(), 0.001, ring):
+            with budget.alarmed(time.monotonic(), 0.001, ring):
                 rung.wait()
             for i in range(10_000):
                 found.append(i)

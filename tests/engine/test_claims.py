@@ -7,7 +7,7 @@ from alarms import time_is_over
 from known import TABLE
 
 from ldpopt import solve, verify
-from ldpopt.checker.kernel import alarm
+from ldpopt.checker.kernel import budget
 from ldpopt.engine.result import NO_AUDIT
 from ldpopt.engine.solving import answer_for
 from ldpopt.problems import BroadFidelity, RobustOptimum, SquareFidelity, Staircase, UEConditional
@@ -28,7 +28,7 @@ def test_a_time_limit_interrupts_neither_repair_nor_exact_value(monkeypatch, pro
 
     def watched(part, work):
         def called(*given):
-            assert alarm.PENDING == []
+            assert budget.PENDING == []
             done.append(part)
             return work(*given)
 

@@ -2,12 +2,12 @@
 
 import signal
 
-from ldpopt.checker.kernel import alarm
+from ldpopt.checker.kernel import budget
 
 
 def time_is_over():
     """Let all alarms that are set ring now."""
-    assert alarm.PENDING
-    for pending in alarm.PENDING:
+    assert budget.PENDING
+    for pending in budget.PENDING:
         pending.due = 0.0
     signal.raise_signal(signal.SIGALRM)
