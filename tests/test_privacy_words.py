@@ -56,7 +56,7 @@ class Metric(ColumnProblem):
     """Guess best where inputs at the distance d may differ by a factor e^(rate d), and d is at most 4.
 
     Args:
-        epsilon: the rate, per unit of distance.
+        epsilon: the rate, per unit of distance, at which inputs are hidden from each other.
     """
 
     kind: ClassVar[str] = "metric"
@@ -353,8 +353,7 @@ def test_a_parameter_called_epsilon_is_not_a_level(verdict, files, tmp_path, ldp
     assert "ε = 1" not in text
     if verdict is True:
         assert "Verified: every claim of this result holds; none is about the utility" in text
-    asked = documented(cls)[0]
-    assert list(unfounded([text], loaded.verification, sentences(asked))) == []
+    assert list(unfounded([text], loaded.verification)) == []  # its author's words carry a mark
     for command in ("verify", "audit"):
         extra = ("--samples", "1000", *SURE) if command == "audit" else ()
         found = ldpopt(command, "metric.json", *extra, cwd=tmp_path)

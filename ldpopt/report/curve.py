@@ -42,8 +42,12 @@ def trade_off_curve(
     content, result = loaded.content, loaded.result
     if not tradeoff.has_level(result):
         free = result.problem.has_free_level
-        what = "has no value to compare" if free else "has no level ε to vary"
-        return None, f"There is no curve over ε: {result.problem.title} {what}."
+        what = (
+            "the result has no value to compare"
+            if free
+            else "its privacy is not one level ε of all secrets"
+        )
+        return None, f"There is no curve of {result.problem.title} over ε: {what}."
     if not loaded.verification:
         said = "undecided" if loaded.verification.verdict is None else "refuted"
         return None, f"No curve was computed: the result is {said}."

@@ -10,6 +10,7 @@ from typing import Any
 from ldpopt.core.exact import visible
 from ldpopt.core.problem import Problem
 from ldpopt.core.rounding import in_full
+from ldpopt.engine.verifying import NOT_CHECKED
 
 RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 """The blocks of Unicode whose letters are written from right to left."""
@@ -63,7 +64,10 @@ def abbreviated(value: Any, most: int = 8) -> str:
     '[[0.125, 1], [2, 3], [2, 3], [2, 3], [2, 3], [2, 3], … 21 in all]'
     """
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {abbreviated(part, most)}" for name, part in value.items())
+        marks = {"words": f" [{NOT_CHECKED}]"}  # a notion of privacy in the words of its author
+        return ", ".join(
+            f"{name}: {abbreviated(part, most)}{marks.get(name, '')}" for name, part in value.items()
+        )
     if not isinstance(value, (list, tuple)):
         return number(value)
     shown = [abbreviated(part, most) for part in value[: most if len(value) <= most else most - 2]]
@@ -77,15 +81,21 @@ def label_text(label: Any) -> str:
 
 
 def documented(cls: type[Problem]) -> tuple[list[str], dict[str, str]]:
-    """Split a problem's docstring into its paragraphs and what it says about each parameter."""
+    """Split a problem's docstring into its paragraphs and what it says about each parameter.
+
+    Those of a class of another package carry a mark: they may promise what no claim decides.
+    """
     meanings: dict[str, str] = {}
     for ancestor in reversed(cls.__mro__):
         _, _, arguments = _plain_words(ancestor.__doc__ or "").partition("Args:\n")
         for name, text in re.findall(r"^    (\w+): (.*(?:\n {6,}.*)*)", arguments, re.MULTILINE):
             meanings[name] = " ".join(text.split())
     told = _plain_words(cls.__doc__ or "").partition("Args:\n")[0].partition(">>>")[0]
-    paragraphs = re.split(r"\n\n|\n(?=– )", told)
-    return [" ".join(text.split()) for text in paragraphs if text.strip()], meanings
+    paragraphs = [" ".join(text.split()) for text in re.split(r"\n\n|\n(?=– )", told) if text.strip()]
+    if cls.__module__.partition(".")[0] == "ldpopt":
+        return paragraphs, meanings
+    quoted = [f"In its author's words [{NOT_CHECKED}]: “{text}”" for text in paragraphs]
+    return quoted, {name: f"{text} [{NOT_CHECKED}]" for name, text in meanings.items()}
 
 
 def _plain_words(docstring: str) -> str:

@@ -51,8 +51,9 @@ def ran(folder, *words, environment=None):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def page(folder, file):
-    code, _, said = ran(folder, "report", file, "-o", "page.html", "--force", "--curve-seconds", "0")
+def page(folder, file, *more):
+    words = ("report", file, "-o", "page.html", "--force", "--curve-seconds", "0", *more)
+    code, _, said = ran(folder, *words)
     assert code in (0, 4), said
     text = (folder / "page.html").read_text()
     text = re.sub(r"<style.*?</style>|<script.*?</script>|<svg.*?</svg>", "", text, flags=re.DOTALL)
@@ -75,6 +76,60 @@ def memory(folder, *words, seconds=120):
 
 
 # ------------------------------------------------------------ pages and exports
+
+
+BOAST = "0.1-LDP, so that nobody learns anything"
+BOASTING = f'''
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ldpopt import ComposedProblem, objective, privacy
+
+
+@dataclass(frozen=True, eq=False)
+class Boast(ComposedProblem):
+    """Release data by {BOAST}
+
+    It has been proven: {BOAST}
+
+    Args:
+        epsilon: the level of {BOAST}
+    """
+
+    kind: ClassVar[str] = "boast"
+    epsilon: float
+    prior: Any
+
+    @property
+    def privacy(self):
+        return privacy.Cone([[1e9, -1, 0], [0, 1e9, -1]], words="{BOAST}")
+
+    @property
+    def objective(self):
+        return objective.Guessing(self.prior)
+
+    @classmethod
+    def examples(cls):
+        return []
+'''
+"""A kind whose words promise more than its rows: every input is told, up to a factor of a billion."""
+
+
+def test_the_words_of_another_author_are_marked_wherever_they_stand(tmp_path):
+    """Docstring, parameters and words of a cone stood below "✓ Verified" as facts."""
+    (tmp_path / "boast.py").write_text(BOASTING)
+    params = {"epsilon": 0.1, "prior": [0.5, 0.3, 0.2]}
+    (tmp_path / "q.json").write_text(json.dumps({"problem": "boast", "params": params}))
+    own = ("--problem", "boast.py:Boast")
+    assert ran(tmp_path, "solve", "q.json", *own, "--out", "boast.json")[0] == 0
+    said = [ran(tmp_path, command, "boast.json", *own)[1] for command in ("verify", "audit")]
+    said.append(page(tmp_path, "boast.json", *own))
+    for text in said:
+        assert BOAST in text
+        for found in re.finditer(re.escape(BOAST), text):
+            before, after = text[: found.start()], text[found.end() :]
+            quoted = "author's words [not checked]: “" in before[-80:]
+            assert quoted or "[not checked]" in after[:20], after[:80]
 
 
 LIE = (

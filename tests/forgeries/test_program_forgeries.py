@@ -9,8 +9,10 @@ from forgeries.small import THREE, composed
 from second_checker import opinion
 
 from ldpopt import Program, objective, privacy, solve, verify
+from ldpopt.checker import frame
 
-FREE = {"pairs": {"levels": [[None] * 3] * 3}}
+FREE = {"pairs": {"levels": [[None, 1, None], [None] * 3, [None] * 3]}}
+"""A notion under which the last input may be told."""
 ZERO = [[0.5, 0.3, 0.2], [0.5, 0.5, 0.0]]
 """Hypotheses of which a report can have a probability under the first alone."""
 
@@ -34,7 +36,7 @@ def written(params, matrix, value, bound=None, proof=None, inputs=None):
     [
         (FREE, []),
         ({"maximal-leakage": {"leakage": 0.5}}, [1.0]),
-        ({"cone": {"rows": [[0, 0, 1]]}}, []),
+        ({"cone": {"rows": [[2, -1, 0]]}}, []),
         ({"sensitive": {"epsilon": 1, "inputs": [0]}}, []),
         ({"ldp": {"epsilon": 1, "delta": 0.1}}, [0.0] * 6),
         ({"scenarios": {"epsilon": 1, "distributions": [[[0.5], [0.5], [0]]]}}, []),
@@ -61,6 +63,50 @@ def test_zeros_of_a_hypothesis_are_worth_something(goal):
         document = written(params, [[1.0]] * 3, 0.0, 10.0, {"dual": [4.0, 4.0, third]})
         assert judged(document) != "verified"
         assert opinion(json.dumps(document)) == "refuted"
+
+
+IDENTITY = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    "notion",
+    [
+        {"secret": {"epsilon": 1, "secrets": ["a"] * 4}},
+        {"pairs": {"levels": [[None] * 4] * 4}},
+        {"pairs": {"levels": [[1 if x == z else None for z in range(4)] for x in range(4)]}},
+        {"given": {"epsilon": 1, "shape": [1, 4]}},
+        {"scenarios": {"epsilon": 1, "distributions": [[[0.5, 0.5], [0, 0]]]}},
+        {"cone": {"rows": [[1, 0, 0, 0]], "words": "0.1-LDP"}},
+        {"cone": {"rows": [[0, 0, 0, 0], [1, 1, 0, 2]]}},
+        {"statistic-leakage": {"leakage": 0.1, "secrets": ["a"] * 4}},
+    ],
+    ids=lambda notion: next(iter(notion)),
+)
+def test_a_notion_that_asks_for_nothing_is_no_promise(notion):
+    """The identity would keep it, and the file, its page and its audit would read like a promise."""
+    goal = {"guessing": {"prior": [0.25] * 4}}
+    for statement in (composed(goal, notion), composed(goal, {"ldp": {"epsilon": 30}}, notion)):
+        document = written(statement, IDENTITY, 0.5)
+        assert opinion(json.dumps(document)) == "unreadable"
+        assert judged(document) == "unreadable"
+
+
+def test_pairs_without_a_level_are_not_promised_one():
+    document = written(
+        composed({"guessing": {"prior": THREE}}, FREE), [[0.25, 0.75]] * 2 + [[1, 0]], 0.4
+    )
+    assert judged(document) == "verified"
+    (claim,) = [claim for claim in frame.check(document) if claim.what == "privacy"]
+    assert "for 1 of 6 pairs, those with a level, differ" in claim.statement
+
+
+def test_the_words_of_a_file_carry_their_mark():
+    lie = {"cone": {"rows": [[1e9, -1, 0], [0, 1e9, -1]], "words": "0.1-LDP, nobody learns anything"}}
+    document = written(composed({"guessing": {"prior": THREE}}, lie), [[1.0]] * 3, 0.4)
+    (claim,) = [claim for claim in frame.check(document) if claim.what == "privacy"]
+    assert claim.statement.endswith(
+        "in the file's words '0.1-LDP, nobody learns anything' [not checked]"
+    )
 
 
 def changed(document, part, **entry):

@@ -103,7 +103,10 @@ def of_notion(own, k):
     demand(isinstance(own, dict) and len(own) == 1, "a notion is an object of one key")
     ((name, params),) = own.items()
     demand(name in READERS, "an unknown notion")
-    return READERS[name](params, k)
+    cones, budgets = READERS[name](params, k)
+    asked = all(any(max(part) > 0 for line in cone for part in line.values()) for cone in cones)
+    demand(budgets or asked, "nothing is asked for")
+    return cones, budgets
 
 
 def unit(k, x, value=1):

@@ -20,6 +20,10 @@ is the probability of the report y where the input is x, and w a column of W.
 | statistic-leakage | Σ_y max_g w_(x_g) ≤ e^L for every choice of an input x_g of each secret g |
 | robust | P(y given s) ≤ e^ε P(y given s') for every P of an uncertainty set; see :mod:`cut_parts` |
 | renyi | Σ_y w_x^a w_z^(1−a) ≤ e^((a−1)ε) for all x, z: a Rényi divergence; see :mod:`cut_parts` |
+
+A difference without a left side is never above 0, as w ≥ 0. A cone of such differences alone is kept by
+every mechanism, also by the one that reports its input: it is unreadable, as a verdict on it would read
+like a promise.
 """
 
 from __future__ import annotations
@@ -71,6 +75,10 @@ def _ratios(pairs: Iterable[tuple[int, int]], level: Fraction) -> Cone:
 def _cone_of(words: str, rows: Iterable[Difference], widths: Sequence[int] = ()) -> Part:
     """Say that these differences are at most 0 in every column."""
     cone = tuple(rows)
+    if not any(row.left for row in cone):
+        raise UnreadableError(
+            "a notion of privacy must ask for something: every mechanism keeps this one"
+        )
     return Part(words, lambda: (cone,), widths=widths)
 
 
@@ -101,28 +109,22 @@ def _ldp(part: dict[str, Any], k: int) -> Part:
 
 def _secret(part: dict[str, Any], k: int) -> Part:
     epsilon, secrets = part["epsilon"], tuple(part["secrets"])
-    _count("secrets", len(secrets), k)
-    if len(set(secrets)) < 2:
-        raise UnreadableError(
-            "secrets must be at least two different labels: with one nothing is hidden"
-        )
+    _several(secrets, k)
     return _hidden(secrets, epsilon)
-
-
-def _levels(levels: Iterable[tuple[int, int, Fraction | None]]) -> Cone:
-    return tuple(Difference(one(x), one(z), level) for x, z, level in levels if level is not None)
 
 
 def _pairs(part: dict[str, Any], k: int) -> Part:
     levels = part["levels"]
     _square("levels", levels, k)
-    found = (
-        (x, z, None if levels[x][z] is None else Fraction(levels[x][z]))
-        for x, z in permutations(range(k), 2)
+    pairs = [(x, z) for x, z in permutations(range(k), 2) if levels[x][z] is not None]
+    every = k * (k - 1)
+    whose = (
+        "any two inputs"
+        if len(pairs) == every
+        else f"{len(pairs)} of {every} pairs, those with a level,"
     )
-    return _cone_of(
-        "its entries for any two inputs differ by at most the factor e^level of the pair", _levels(found)
-    )
+    words = f"its entries for {whose} differ by at most the factor e^level of the pair"
+    return _cone_of(words, (Difference(one(x), one(z), Fraction(levels[x][z])) for x, z in pairs))
 
 
 def _metric(part: dict[str, Any], k: int) -> Part:
@@ -131,11 +133,14 @@ def _metric(part: dict[str, Any], k: int) -> Part:
     if any(distances[x][z] != distances[z][x] for x, z in permutations(range(k), 2)):
         raise UnreadableError("distances must be symmetric")
     level = Fraction(epsilon)
-    found = [(x, z, level * Fraction(distances[x][z])) for x, z in permutations(range(k), 2)]
-    if any(most > MOST_EPSILON for _, _, most in found):
+    found = [
+        Difference(one(x), one(z), level * Fraction(distances[x][z]))
+        for x, z in permutations(range(k), 2)
+    ]
+    if any(row.level > MOST_EPSILON for row in found):
         raise UnreadableError(f"epsilon times a distance must be at most {MOST_EPSILON!r}")
     words = f"its entries for any two inputs differ by at most a factor e^({epsilon!r} · their distance)"
-    return _cone_of(words, _levels(found))
+    return _cone_of(words, found)
 
 
 def _given(part: dict[str, Any], k: int) -> Part:
@@ -218,7 +223,7 @@ def _cone(part: dict[str, Any], k: int) -> Part:
             )
         )
     words = f"each of its columns satisfies the {counted(len(rows))} linear inequalities of the cone"
-    said = f", which the file calls {quoted(part['words'])}" if "words" in part else ""
+    said = f", in the file's words {quoted(part['words'])} [not checked]" if "words" in part else ""
     return _cone_of(words + said, rows)
 
 
@@ -231,7 +236,7 @@ def _maximal_leakage(part: dict[str, Any], k: int) -> Part:
 
 def _statistic_leakage(part: dict[str, Any], k: int) -> Part:
     leakage, secrets = part["leakage"], part["secrets"]
-    _count("secrets", len(secrets), k)
+    _several(secrets, k)
     groups: dict[Any, list[int]] = {}
     for x, s in enumerate(secrets):
         groups.setdefault(s, []).append(x)
@@ -255,6 +260,14 @@ def _statistic_leakage(part: dict[str, Any], k: int) -> Part:
 def _count(name: str, given: int, k: int) -> None:
     if given != k:
         raise UnreadableError(f"{name} must be {k}, the number of inputs, not {given}")
+
+
+def _several(secrets: Sequence[Any], k: int) -> None:
+    _count("secrets", len(secrets), k)
+    if len(set(secrets)) < 2:
+        raise UnreadableError(
+            "secrets must be at least two different labels: with one nothing is hidden"
+        )
 
 
 def _square(name: str, rows: list[list[Any]], k: int) -> None:
