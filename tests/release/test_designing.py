@@ -163,7 +163,7 @@ def test_secret_alone_is_plain_ldp():
 
 def test_frames_give_the_same(made):
     for frame in (pd.DataFrame(SMALL), pl.DataFrame(SMALL)):
-        assert design(frame, "s", "u", epsilon=1.0).fingerprint == made.fingerprint
+        assert design(frame, "s", "u", epsilon=1.0).identity == made.identity
 
 
 def test_wide_tables_are_merged():
@@ -212,7 +212,7 @@ def test_file(made, tmp_path):
     assert verify(path)
     assert load(path).value == made.result.value
     again = load_design(path)
-    assert again.fingerprint == made.fingerprint
+    assert again.identity == made.identity
     assert again.to_json() == made.to_json()
 
 
@@ -249,7 +249,7 @@ def test_fingerprints_differ(made):
         design(SMALL, "s", "u", epsilon=1.1),
         design({"t": SMALL["s"], "u": SMALL["u"]}, "t", "u", epsilon=1.0),
     ]
-    assert len({made.fingerprint, *(other.fingerprint for other in others)}) == 3
+    assert len({made.identity, *(other.identity for other in others)}) == 3
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_the_design_command_has_every_option(tmp_path, ldpopt):
     words = shlex.split(part.commands[0].line)[1:]
     words[1], words[-1] = tmp_path / "TABLE.csv", tmp_path / "second.json"
     assert ldpopt(*words, "--time-limit", PATIENT)[0] == 0
-    assert read(tmp_path / "second.json").content.fingerprint == made.fingerprint
+    assert read(tmp_path / "second.json").content.identity == made.identity
     text = " ".join(part.explanation)
     assert "a χ² test at 0.0544 does not reject" in text
     assert "as much as possible" not in text
@@ -132,7 +132,7 @@ def test_what_the_file_does_not_hold_is_said_below_the_commands(tmp_path, ldpopt
     words[1], words[-1] = tmp_path / "TABLE.csv", tmp_path / "second.json"
     more = ("--queries", "u", "--missing", "drop", "--time-limit", PATIENT)
     assert ldpopt(*words, *more)[0] == 0
-    assert read(tmp_path / "second.json").content.fingerprint == made.fingerprint
+    assert read(tmp_path / "second.json").content.identity == made.identity
 
 
 def test_the_file_of_an_embedded_table_holds_all_but_the_time(files):
@@ -155,7 +155,7 @@ def test_the_design_command_designs_the_same(tmp_path, ldpopt):
     words = shlex.split(part.commands[0].line)[1:]
     words[1], words[-1] = tmp_path / "TABLE.csv", tmp_path / "second.json"
     assert ldpopt(*words)[0] == 0
-    assert read(tmp_path / "second.json").content.fingerprint == made.fingerprint
+    assert read(tmp_path / "second.json").content.identity == made.identity
 
 
 def test_an_audit_that_checked_no_promise_has_no_mark(tmp_path):
