@@ -117,18 +117,26 @@ def used_beside(design: Audited, others: Sequence[Audited]) -> MixedUse | None:
     """
     if not others:
         return None
-    first, *rest = (subject(loaded(made)) for made in (design, *others))
+    read = [loaded(made) for made in (design, *others)]
+    first, *rest = map(subject, read)
     if first.uncertainty is None:
         raise InvalidInputError(
             "--beside needs a file that was made for a table with a secret and a public column"
         )
-    ours = first.secret_names, first.public_names
-    for other in rest:
-        if (theirs := (other.secret_names, other.public_names)) != ours:
-            raise InvalidInputError(
-                f"the mechanisms must be for the same values: {ours[0]} and {ours[1]}, not {theirs[0]} "
-                f"and {theirs[1]}"
-            )
+    ours, *theirs = map(_values, read, (first, *rest))
+    for other in theirs:
+        if other != ours:
+            raise InvalidInputError(f"the mechanisms must be for the same values: {ours}, not {other}")
     found = composed_level([of.mechanism for of in (first, *rest)], first.uncertainty)
     names = first.secret_names[found.s], first.secret_names[found.other]
     return MixedUse(1 + len(rest), found, names)
+
+
+def _values(made: AnyDesign | Result, of: Subject) -> str:
+    """Write secret and public values, with the names of their columns where the file has them."""
+    names = ["", ""]
+    if not isinstance(made, Result):
+        sides = [side for side in (made.domain.secret, made.domain.public) if side is not None]
+        names = [f"{side.name} " for side in sides]
+    values = zip(names, (of.secret_names, of.public_names), strict=False)
+    return " and ".join(f"{name}{labels}" for name, labels in values)

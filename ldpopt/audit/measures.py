@@ -223,7 +223,7 @@ def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) ->
         alike,
         "probability",
         "the probability that two tables differ as much as this one and the design's, or more, if both "
-        "come from one distribution (χ² test)",
+        "come from one distribution (χ² test; of few rows, a bound by the rarest count)",
     )
     level = rldp_level(of.mechanism, own.uncertainty)
     yield Measured(

@@ -116,13 +116,15 @@ def privatize(
     say(f"wrote {rows:,} reports to {out}, one for each {row} of {table}: {releasing.in_words(made)}")
     if isinstance(reader, CompleteRows):
         tell(f"note: {reader.in_words}")
-    _compare(made, found[0])
+    _compare(made, found[0], seed is None)
     total = len(listed)
     run = listed[-1].run
     which = f"this release (run {run}) has"
     if total > 1:
         which = f"with this one (run {run}), {total} releases on the same people have together"
-    level = f"{repetition.total(made, total)} [{NOT_CHECKED}]"
+    level = "no level, as --seed makes the noise repeatable"
+    if seed is None:
+        level = f"{repetition.total(made, total)} [{NOT_CHECKED}]"
     say(f"ledger: {which} {level}; see {repetition.ledgers(mechanism, made)[1]}")
     say(f"next: ldpopt estimate {out} --mechanism {mechanism}")
     end_as_decided(made)
@@ -140,15 +142,16 @@ def _void(mechanism: Path, run: str) -> None:
     )
 
 
-def _compare(made: AnyDesign, found: Agreement | None) -> None:
-    """Say whether the table is one that the mechanism was made for."""
+def _compare(made: AnyDesign, found: Agreement | None, kept: bool = True) -> None:
+    """Say whether the mechanism was made for such a table; of the promise only where it is kept."""
     from ldpopt.release.publishing import PublicDesign
     from ldpopt.release.words import against
 
     if isinstance(made, PublicDesign) and not made.universal:
         return  # it has no counts to compare with; the verdict on it says so
     if found is None and (made if isinstance(made, PublicDesign) else made.public).universal:
-        say("the promise holds whatever the distribution of the table")
+        if kept:
+            say("the promise holds whatever the distribution of the table")
     elif found is None:
         tell(f"warning: the promise is made {against(made)}; the table is not compared with it")
     elif found.contradicts:

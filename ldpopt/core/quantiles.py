@@ -67,6 +67,17 @@ def greatest_share(tail: float, hits: ArrayLike, trials: ArrayLike) -> Array:
     return np.where(missed > 0, special.betainccinv(seen + 1, np.maximum(missed, 1), tail), 1.0)
 
 
+def hypergeometric_tail(hits: int, drawn: int, marked: int, size: int) -> float:
+    """Compute the probability of at least so many marked ones among those that are drawn of a size.
+
+    >>> round(hypergeometric_tail(2, 2, 2, 4), 12) == round(1 / 6, 12)
+    True
+    """
+    from scipy.stats import hypergeom  # scipy.special has no such law
+
+    return float(hypergeom.sf(hits - 1, size, marked, drawn))
+
+
 def binomial(trials: int, chance: float) -> Array:
     """Compute the probabilities of 0, 1, … hits in so many trials.
 

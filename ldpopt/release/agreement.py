@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.core.quantiles import chi2_quantile, chi2_tail
+from ldpopt.core.quantiles import chi2_quantile, chi2_tail, hypergeometric_tail
 from ldpopt.core.rounding import at_least, at_most
 from ldpopt.core.validate import Array
 from ldpopt.models.uncertainty_sets import Chi2Set
@@ -33,8 +33,8 @@ class Agreement(NamedTuple):
         distance: n Σ (p̂ − q)²/q for its frequencies q; the set holds those up to ``radius``.
         radius: the 1 − α quantile of χ².
         statistic: the statistic of the χ² test that table and design are samples of one distribution.
-        degrees: its degrees of freedom; 0 if there are too few rows to tell.
-        p_value: by the χ² distribution.
+        degrees: its degrees of freedom; 0 if there are too few rows for it.
+        p_value: by the χ² distribution; with too few rows that of the rarest count, which is exact.
         alpha: the significance level of the design.
     """
 
@@ -69,7 +69,10 @@ class Agreement(NamedTuple):
             f"{distance(self.distance)}, the set ends at {self.radius:.4g})"
         )
         if self.degrees == 0:
-            return f"{said}; they are too few to test whether they come from the same distribution"
+            return (
+                f"{said}; they are too few for a χ² test; the exact test of each count, that table and "
+                f"design come from one distribution, gives p = {self.p_value:.2g}"
+            )
         return (
             f"{said}; the χ² test that table and design come from one distribution gives "
             f"{self.statistic:.4g} with {self.degrees} degrees of freedom, p = {self.p_value:.2g}"
@@ -127,8 +130,8 @@ class Homogeneity(NamedTuple):
 
     Attributes:
         statistic: the statistic of the test, rare cells taken together.
-        degrees: its degrees of freedom; 0 if there are too few rows to tell.
-        p_value: by the χ² distribution; 1 if there are too few rows to tell.
+        degrees: its degrees of freedom; 0 if there are too few rows for it.
+        p_value: by the χ² distribution; with too few rows see :func:`_rarest`.
     """
 
     statistic: float
@@ -149,7 +152,29 @@ def homogeneity(first: Any, second: Any) -> Homogeneity:
     both = (one + other) / (n + rows)
     statistic = float((((one - n * both) ** 2 / n + (other - rows * both) ** 2 / rows) / both).sum())
     degrees = len(both) - 1
-    return Homogeneity(statistic, degrees, chi2_tail(statistic, degrees) if degrees else 1.0)
+    return Homogeneity(statistic, degrees, chi2_tail(statistic, degrees) if degrees else _rarest(*cells))
+
+
+def _rarest(first: Array, second: Array) -> float:
+    """Bound the probability that some cell is as far from what is expected, however few rows there are.
+
+    If both tables are samples of one distribution, then of the rows of a cell in both tables any are as
+    likely to be those of the smaller one: their number is hypergeometric. Both tails of all cells count.
+
+    >>> _rarest(np.array([429.0, 11.0]), np.array([0.0, 11.0])) < 1e-15
+    True
+    """
+    few, many = sorted((np.rint(first).astype(int), np.rint(second).astype(int)), key=np.sum)
+    drawn, size = int(few.sum()), int(few.sum() + many.sum())
+    tails = (
+        tail
+        for hits, other in zip(few.tolist(), many.tolist(), strict=True)
+        for tail in (
+            hypergeometric_tail(hits, drawn, hits + other, size),
+            hypergeometric_tail(drawn - hits, drawn, size - hits - other, size),
+        )
+    )
+    return min(1.0, 2 * len(few) * min(tails))
 
 
 def _groups(expected: Array) -> NDArray[np.int64]:

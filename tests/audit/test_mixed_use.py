@@ -30,6 +30,11 @@ def test_other_values_are_refused(made):
     other = design({**TABLE, "u": ["v", "w"] * 50}, "s", "u", epsilon=1.0, method="srr")
     with pytest.raises(InvalidInputError, match=r"must be for the same values: .*'x', 'y'.* not .*'v'"):
         used_beside(made["cr"], [other])
+    renamed = {"t": TABLE["s"], "u": TABLE["u"]}  # whether somebody smokes is not whether they are ill
+    other = design(renamed, "t", "u", epsilon=1.0, method="srr")
+    for kind in (other, other.public):
+        with pytest.raises(InvalidInputError, match=r"for the same values: s \(.*, not t \("):
+            used_beside(made["cr"], [kind])
     with pytest.raises(InvalidInputError, match="--beside needs a file that was made for a table"):
         used_beside(design(TABLE, "s", epsilon=1.0), [made["cr"]])
 

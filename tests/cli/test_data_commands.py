@@ -203,6 +203,8 @@ def test_a_second_release_is_warned_about_with_the_exact_level(work, ldpopt):
 def test_a_seed_is_warned_about(work, ldpopt):
     first = ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "s1.csv", "--seed", "1", cwd=work)
     assert "Never release this file" in first.err
+    assert "no level, as --seed makes the noise repeatable" in first.out
+    assert "promise holds" not in first.out
     ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "s2.csv", "--seed", "1", cwd=work)
     assert (work / "s1.csv").read_text() == (work / "s2.csv").read_text()
     third = ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "s3.csv", cwd=work)

@@ -9,7 +9,7 @@ from scipy.stats import chi2_contingency
 
 from ldpopt.cli.privatize import _compare
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
-from ldpopt.release.agreement import CONTRADICTION, Agreement, agreement
+from ldpopt.release.agreement import CONTRADICTION, Agreement, agreement, homogeneity
 from ldpopt.release.designing import Design, design, load_design
 from ldpopt.release.releasing import privatize
 from ldpopt.tables.domain import Domain
@@ -64,6 +64,25 @@ def test_single_rows_in_rare_cells_do_not_contradict(made):
     rare = Design(made.result, made.domain, question, made.method)
     for cell in range(4):
         assert agreement(rare, np.eye(4)[cell]).p_value > CONTRADICTION
+
+
+def test_few_rows_of_a_rare_secret_contradict(made):
+    """Too few for Pearson's test: 11 rows, all of them with what 11 of 440 rows of the design have."""
+    question = dataclasses.replace(made.question, counts=np.array([[429, 0], [6, 5]]))
+    rare = Design(made.result, made.domain, question, made.method)
+    found = agreement(rare, np.array([[0, 0], [6, 5]]))
+    assert found.degrees == 0
+    assert found.contradicts
+    assert "too few for a χ² test" in found.in_words()
+    assert not agreement(rare, np.array([[2, 0], [0, 0]])).doubtful
+
+
+def test_the_test_of_few_rows_keeps_its_level():
+    rng, p = np.random.default_rng(3), np.array([0.9, 0.06, 0.03, 0.01])
+    drawn = [homogeneity(rng.multinomial(n, p), rng.multinomial(9, p)) for n in [20, 400, 10**6] * 200]
+    few = [found.p_value for found in drawn if found.degrees == 0]
+    assert len(few) > 300
+    assert np.mean(np.array(few) < 0.05) < 0.05
 
 
 def test_exchanged_labels_contradict(made, tmp_path):
