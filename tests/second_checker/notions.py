@@ -103,10 +103,12 @@ def of_notion(own, k):
     demand(isinstance(own, dict) and len(own) == 1, "a notion is an object of one key")
     ((name, params),) = own.items()
     demand(name in READERS, "an unknown notion")
-    cones, budgets = READERS[name](params, k)
-    asked = all(any(max(part) > 0 for line in cone for part in line.values()) for cone in cones)
-    demand(budgets or asked, "nothing is asked for")
-    return cones, budgets
+    found = READERS[name](params, k)
+    if isinstance(found, tuple):
+        cones, budgets = found
+        asked = all(any(max(part) > 0 for line in cone for part in line.values()) for cone in cones)
+        demand(budgets or asked, "nothing is asked for")
+    return found
 
 
 def unit(k, x, value=1):
