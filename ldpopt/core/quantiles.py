@@ -68,10 +68,16 @@ def greatest_share(tail: float, hits: ArrayLike, trials: ArrayLike) -> Array:
 
 
 def hypergeometric_tail(hits: int, drawn: int, marked: int, size: int) -> float:
-    """Compute the probability of at least so many marked ones among those that are drawn of a size.
+    """Compute the probability to draw at least so many marked ones, without putting any back.
 
     >>> round(hypergeometric_tail(2, 2, 2, 4), 12) == round(1 / 6, 12)
     True
+
+    Args:
+        hits: how many of those that are drawn are marked.
+        drawn: how many are drawn.
+        marked: how many are marked.
+        size: how many there are.
     """
     from scipy.stats import hypergeom  # scipy.special has no such law
 
