@@ -147,24 +147,17 @@ def exposed(
     """
     limits = Limits.within(time_limit)
     with limits.held():
-        return _exposed(
-            open_table(table, sep=sep, encoding=encoding), columns, threshold, budget, limits
-        )
-
-
-def _exposed(
-    opened: TableReader, columns: Sequence[str], threshold: float, budget: float, limits: Limits
-) -> Exposed:
-    names = list(columns) or opened.columns
-    if len(set(names)) < len(names):
-        raise InvalidInputError(f"columns must be different, not {', '.join(names)}")
-    cells = _cells(opened, names)
-    question = FeatureRelease(threshold=threshold, budget=budget, table=cells)
-    crowd = anonymity(question.threshold, len(question.table))
-    sizes = np.sort(group_sizes(cells))
-    alone = [group_sizes(cells, [name]) for name in names]
-    with whole_answers():
-        result = solve(question, time_limit=limits.left())
+        opened = open_table(table, sep=sep, encoding=encoding)
+        names = list(columns) or opened.columns
+        if len(set(names)) < len(names):
+            raise InvalidInputError(f"columns must be different, not {', '.join(names)}")
+        cells = _cells(opened, names)
+        question = FeatureRelease(threshold=threshold, budget=budget, table=cells)
+        crowd = anonymity(question.threshold, len(question.table))
+        sizes = np.sort(group_sizes(cells))
+        alone = [group_sizes(cells, [name]) for name in names]
+        with whole_answers():
+            result = solve(question, time_limit=limits.left())
     return Exposed(
         name=opened.name,
         columns=tuple(names),

@@ -36,7 +36,7 @@ class CompleteRows(TableReader):
 
     Args:
         table: the table.
-        needed: the columns in which no cell may be empty; all that are read if not given.
+        needed: the columns in which no cell may be empty.
         text: the columns whose cells are words, "NA" too.
 
     Attributes:
@@ -44,9 +44,7 @@ class CompleteRows(TableReader):
         rows: how many rows it found, the dropped ones included.
     """
 
-    def __init__(
-        self, table: TableReader, needed: Sequence[str] | None = None, text: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, table: TableReader, needed: Sequence[str], text: Iterable[str] = ()) -> None:
         self.name, self.columns, self.dropped, self.rows = table.name, table.columns, 0, 0
         self._table, self._needed, self._text = table, needed, set(text)
 
@@ -65,11 +63,10 @@ class CompleteRows(TableReader):
             yield found
 
     def _read(self, columns: list[str]) -> Iterator[Batch]:
-        needed = columns if self._needed is None else list(self._needed)
         self.dropped = self.rows = 0
-        for batch in self._table.batches(list(dict.fromkeys([*columns, *needed])), part=True):
+        for batch in self._table.batches(list(dict.fromkeys([*columns, *self._needed])), part=True):
             empty = pa.array(np.zeros(batch.num_rows, dtype=bool))
-            for name in needed:
+            for name in self._needed:
                 words = trimmed(name, batch.column(name))
                 empty = pc.or_(empty, absent(words, name in self._text))
             kept = batch.filter(pc.invert(empty)).select(columns)
@@ -80,7 +77,7 @@ class CompleteRows(TableReader):
 
 def _on_complete_rows(
     work: Callable[..., Found],
-    needed: Sequence[str] | None,
+    needed: Sequence[str],
     text: Iterable[str],
     number: int,
     part: TableReader,
