@@ -430,7 +430,6 @@ SAYS = {
     "cli/demonstration.py": "what the mechanisms are for",
     "cli/design.py": "the meaning of an option",
     "cli/options.py": "the meaning of an option",
-    "cli/plan.py": "the meaning of an option",
     "cli/privatize.py": "the meaning of an option",
     "cli/report.py": "the meaning of an option",
     "experiments/average_privacy.py": "what a paper says",
