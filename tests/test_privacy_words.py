@@ -444,7 +444,6 @@ SAYS = {
     "report/answer.py": "a ceiling that a claim states",
     "report/curve.py": "the name of the axis",
     "report/figures.py": "the name of the axis",
-    "report/published.py": "what was promised, with its mark",
     "report/question.py": "what was promised, with its mark",
     "report/signing.py": "of verified designs alone",
     "tables/survey.py": "why a table is refused",

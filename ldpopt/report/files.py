@@ -16,6 +16,7 @@ from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, read_document, stated, verify_document, within
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import load_design
+from ldpopt.release.publishing import PublicDesign, load_public
 
 NOTHING_FOUND = (Status.INFEASIBLE, Status.UNBOUNDED, Status.LIMIT)
 """The ends of a solve that claim nothing."""
@@ -45,6 +46,25 @@ class Loaded(NamedTuple):
     def level(self) -> str:
         """The level ε that the checker decided, with its mark; empty if no claim states one."""
         return self.verification.level
+
+
+class Published(NamedTuple):
+    """A public file that was read and checked."""
+
+    path: str
+    digest: str
+    content: PublicDesign
+    verification: Verification
+
+
+def read_public(path: str | os.PathLike[str], seconds: float = SECONDS) -> Published:
+    """Read a public mechanism and let the checker decide its claims within so many seconds."""
+    name = os.fspath(path)
+    digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+    document = read_document(name)
+    decided = verify_document(document, budget=seconds)
+    with within(seconds):
+        return Published(name, digest, load_public(name, document), decided)
 
 
 def is_internal(document: dict[str, Any]) -> bool:

@@ -18,22 +18,36 @@ from pathlib import Path
 from ldpopt.core.exact import SECONDS
 from ldpopt.core.files import write_whole
 from ldpopt.core.limits import UNLIMITED, Limits
+from ldpopt.core.rounding import at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designed import Design
 from ldpopt.release.publishing import SECTION
 from ldpopt.release.repetition import most_about_one, releases, total
-from ldpopt.report import published
 from ldpopt.report.answer import answer, plain_answer, summary
 from ldpopt.report.curve import Progress, trade_off_curve
-from ldpopt.report.files import Loaded, is_internal, read
-from ldpopt.report.heatmap import heatmap
-from ldpopt.report.parts import Fact, Part
+from ldpopt.report.files import Loaded, Published, is_internal, read, read_public
+from ldpopt.report.heatmap import design_heatmap, heatmap
+from ldpopt.report.parts import Fact, Part, Summary
 from ldpopt.report.privacy import audited, certificate_audit, witness, worst_case
-from ldpopt.report.published import Published, read_public
-from ldpopt.report.question import design_question, explanation, problem_question, title
+from ldpopt.report.question import (
+    design_question,
+    explanation,
+    problem_question,
+    promised,
+    proven,
+    released,
+    title,
+)
 from ldpopt.report.rendering import rendered
-from ldpopt.report.reproducing import design_commands, embedded_table, result_commands, unsaid
+from ldpopt.report.reproducing import (
+    design_commands,
+    embedded_table,
+    public_commands,
+    result_commands,
+    unsaid,
+)
 from ldpopt.report.signing import ledger, signing
+from ldpopt.report.words import number
 from ldpopt.tables import datasets
 
 INTERNAL = "Internal, holds statistics of the table"
@@ -42,6 +56,7 @@ CHECKER_SHARE, PAGE_SHARE, AUDIT_SHARE, CURVE_SHARE = 0.5, 0.1, 0.5, 0.8
 """The share of the time for the checker; of the rest, that for writing the page; of what is left of the
 time of each result, those for its audit and then for its curve."""
 
+NO_LEVEL = "the file states no level that holds whatever the distribution of the data"
 PRIVACY_ALONE = "; none is about the utility, which the checker does not know"
 """What follows the verdict on a result whose privacy alone is claimed."""
 
@@ -98,6 +113,58 @@ def described(
     )
 
 
+def described_public(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
+    """Describe a public mechanism as one part of the page: what may be said of it without counts.
+
+    Args:
+        loaded: the mechanism.
+        name: the id of the part; other ids begin with it.
+        limits: the time that the part may take.
+    """
+    made, verification, file = loaded.content, loaded.verification, Path(loaded.path).name
+    marked, dense, usable = verification.marked_promise, made.randomizer.dense, verification.usable
+    title = marked(f"{released(made)}, ε = {in_full(made.promise.epsilon)}")
+    return Part(
+        id=name,
+        title=title,
+        signing=signing(loaded),
+        path=file,
+        internal=False,
+        complaint="",
+        explanation=[promised(loaded), *([proven(made)] if usable else [])],
+        question=design_question(made),
+        answer=[_level(loaded) if usable else Fact("Level", "not proven")],
+        plain_answer=plain_answer(made.randomizer.to_json()) if dense is None else [],
+        mechanism=None if dense is None else design_heatmap(made.domain, dense),
+        claims=verification.claims,
+        unchecked=verification.unchecked,
+        verified=verification.verdict,
+        beyond="",
+        curve=None,
+        curve_sentence="Other methods and levels are compared on the page of the file with the counts.",
+        audit=audited(made, limits),
+        audit_facts=worst_case(made),
+        witness=None,
+        commands=public_commands(file),
+        provenance=[Fact("File", file), Fact("SHA-256 of the file", loaded.digest)],
+        summary=Summary(
+            id=name,
+            title=title,
+            method=f"{made.promise.method} [{NOT_CHECKED}]",
+            epsilon=marked(number(made.promise.epsilon)),
+        ),
+    )
+
+
+def _level(loaded: Published) -> Fact:
+    made = loaded.content
+    if made.proven is None:
+        return Fact("Level", "none", NO_LEVEL)
+    promise = loaded.verification.marked_promise(in_full(made.promise.epsilon))
+    note = f"in nats, whatever the distribution of the data; promised are {promise}"
+    return Fact("Level", at_most(made.proven, 6), note)
+
+
 def parts(
     results: Sequence[Loaded | Published],
     seconds: float,
@@ -119,7 +186,7 @@ def parts(
         part = limits.part(1 / (len(results) - i))
         step(f"audit and curve of {loaded.path}")
         if isinstance(loaded, Published):
-            found.append(published.described(loaded, f"r{i + 1}", part))
+            found.append(described_public(loaded, f"r{i + 1}", part))
         else:
             found.append(described(loaded, f"r{i + 1}", seconds / len(results), progress, part))
     return found

@@ -80,11 +80,11 @@ class Summary(NamedTuple):
     title: str
     method: str
     epsilon: str
-    value: str
-    share: str
-    bound: str
-    gap: str
-    status: str
+    value: str = "–"
+    share: str = "–"
+    bound: str = "–"
+    gap: str = "–"
+    status: str = "–"
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,17 @@ def audited(content: AnyDesign | Result, limits: Limits = UNLIMITED) -> Audit | 
     return audit(content, samples=AUDIT_SAMPLES, confidence=AUDIT_CONFIDENCE, time_limit=left)
 
 
-def worst_case(made: Design) -> list[Fact]:
-    """Name the report and the two secrets at which the level is attained."""
-    allowed = f"of {factor_at_most(made.question.epsilon, 4)} allowed; {NOT_CHECKED}"
-    return [*telling(made, made.level), Fact("Factor", f"{math.exp(made.level.level):.4g}", allowed)]
+def worst_case(made: AnyDesign) -> list[Fact]:
+    """Name the report and the two secrets that are told apart best.
+
+    Of a design it is where its level is attained, of a public one for the worst distribution of all.
+    """
+    if isinstance(made, Design):
+        level, note = made.level, f"of {factor_at_most(made.promise.epsilon, 4)} allowed"
+    else:
+        level, note = made.universal_level, "for the worst distribution of all"
+    factor = "without limit" if math.isinf(level.level) else f"{math.exp(level.level):.4g}"
+    return [*telling(made, level), Fact("Factor", factor, f"{note}; {NOT_CHECKED}")]
 
 
 def telling(made: AnyDesign, level: Level) -> list[Fact]:

@@ -8,11 +8,15 @@ from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release import words
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
+from ldpopt.release.methods import METHODS
+from ldpopt.release.publishing import PublicDesign
 from ldpopt.release.words import hides_all, holds_for, tells_public
-from ldpopt.report.files import Loaded
+from ldpopt.report.files import Loaded, Published
 from ldpopt.report.parts import Fact
 from ldpopt.report.words import abbreviated, documented
 from ldpopt.tables.domain import Attribute
+
+NO_COUNTS = "its counts are not in this file"
 
 
 def title(loaded: Loaded) -> str:
@@ -65,15 +69,41 @@ def explanation(loaded: Loaded) -> list[str]:
     return [first, f"{loaded.verification.marked_promise(second)}."]
 
 
-def design_question(made: Design) -> list[Fact]:
+def promised(loaded: Published) -> str:
+    """Say what was promised of a public mechanism."""
+    said = f"{words.promise(loaded.content)}, {words.against(loaded.content)}"
+    return f"Promised is {loaded.verification.marked_promise(said)}."
+
+
+def proven(made: PublicDesign) -> str:
+    """Say what of the promise a public file proves."""
+    if made.universal:
+        return "This file proves it: the promise holds whatever the distribution of the data."
+    said = (
+        f"The promise ε = {in_full(made.promise.epsilon)} is about the counts of a table, which this "
+        "file does not hold: nobody can check it here. "
+    )
+    if made.proven is None:
+        return f"{said}The file states no level."
+    return (
+        f"{said}The file proves the level {at_most(made.proven)} alone, whatever the distribution of "
+        "the data."
+    )
+
+
+def design_question(made: AnyDesign) -> list[Fact]:
     """List what the design hides and releases, of which table, and how."""
-    domain, question = made.domain, made.question
-    public = "nothing: all of the data are secret" if domain.public is None else values(domain.public)
+    public, method = made.domain.public, made.promise.method
+    if isinstance(made, Design):
+        table, how = Fact("Table", f"{made.rows:,} rows"), words.method(made)
+    else:
+        known = f": {METHODS[method].summary}" if method in METHODS else ""
+        table, how = Fact("Table", NO_COUNTS, made.recovery), f"{method}{known}"
     return [
-        Fact("Secret", values(domain.secret)),
-        Fact("Public", public),
-        Fact("Table", f"{int(question.counts.sum()):,} rows"),
-        Fact("Method", f"{words.method(made)} [{NOT_CHECKED}]"),
+        Fact("Secret", values(made.domain.secret)),
+        Fact("Public", "nothing: all of the data are secret" if public is None else values(public)),
+        table,
+        Fact("Method", f"{how} [{NOT_CHECKED}]"),
     ]
 
 

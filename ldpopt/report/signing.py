@@ -7,17 +7,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.exact import is_counted
-from ldpopt.core.rounding import factor_at_most
+from ldpopt.core.rounding import factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.intervals import LEVEL
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
+from ldpopt.release.publishing import PublicDesign
+from ldpopt.release.recovering import NOT_AT_ALL, WORDS
 from ldpopt.release.repetition import (
     ROUNDING,
     Release,
@@ -29,13 +32,15 @@ from ldpopt.release.repetition import (
     total,
 )
 from ldpopt.release.words import against, caveat, hides_all, margin
-from ldpopt.report.files import Loaded
+from ldpopt.report.files import Loaded, Published
 from ldpopt.report.parts import Fact
+from ldpopt.report.question import NO_COUNTS, promised, proven
 from ldpopt.report.reproducing import embedded_table
 
 ALWAYS = Fraction(999_999, 1_000_000)
 """An input with a report of at least this probability is named: it has practically no noise."""
 MOST_NAMED = 6
+EVERYBODY = "whatever the distribution of the data"
 
 
 class Guard(NamedTuple):
@@ -71,14 +76,19 @@ class Signing:
     accuracy: list[str]
 
 
-def signing(loaded: Loaded) -> Signing | None:
-    """Describe a design whose claims hold; None for anything else."""
+def signing(loaded: Loaded | Published) -> Signing | None:
+    """Describe a design whose claims hold, or its public part; None for anything else."""
     made = loaded.content
+    if isinstance(made, PublicDesign):
+        return _public_signing(loaded, made) if loaded.verification.usable else None
     if not isinstance(made, Design) or not loaded.verification:
         return None
+    name = embedded_table(made)
+    rows = f"{made.rows:,} rows{f' of {name}' if name else ''}"
+    rows += "" if is_counted(made.result.problem.to_params()) else f" [{NOT_CHECKED}]"
     return Signing(
-        _facts(loaded, made),
-        list(_beware(loaded, made)),
+        [*_facts(loaded.path, loaded.digest, made, Fact("Table", rows)), *ledger(loaded.path, made)],
+        list(_beware(loaded.path, made)),
         list(_guards(made)),
         hidden(made),
         list(rare(made, made.question.counts.ravel())),
@@ -86,16 +96,24 @@ def signing(loaded: Loaded) -> Signing | None:
     )
 
 
-def _facts(loaded: Loaded, made: Design) -> list[Fact]:
-    name = embedded_table(made)
-    rows = f"{int(made.question.counts.sum()):,} rows{f' of {name}' if name else ''}"
-    rows += "" if is_counted(made.result.problem.to_params()) else f" [{NOT_CHECKED}]"
-    facts = [
-        Fact("Date of this page", datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")),
-        Fact("Table", rows),
-        Fact("Mechanism", made.fingerprint, f"in {loaded.path}, SHA-256 {loaded.digest}"),
-    ]
-    return [*facts, *ledger(loaded.path, made)]
+def _public_signing(loaded: Loaded | Published, made: PublicDesign) -> Signing:
+    assert isinstance(loaded, Published)
+    beware = [] if made.universal else [proven(made)]
+    beware += [] if made.recovery == WORDS[NOT_AT_ALL] else [f"{made.recovery}."]
+    return Signing(
+        _facts(Path(loaded.path).name, loaded.digest, made, Fact("Table", NO_COUNTS, made.recovery)),
+        beware,
+        list(_guards(made)),
+        f"{promised(loaded)} {proven(made)}".removesuffix("."),
+        list(rare(made)),
+        ["With every estimate, ldpopt estimate says how precise it is"],
+    )
+
+
+def _facts(path: str, digest: str, made: AnyDesign, table: Fact) -> list[Fact]:
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    where = f"in {path}, SHA-256 {digest}"
+    return [Fact("Date of this page", now), table, Fact("Mechanism", made.fingerprint, where)]
 
 
 def ledger(path: str, made: Design) -> list[Fact]:
@@ -110,14 +128,10 @@ def ledger(path: str, made: Design) -> list[Fact]:
     return [Fact(f"Released on {r.date}{of(r)}", r.file, f"SHA-256 {r.sha256}") for r in found]
 
 
-def _beware(loaded: Loaded, made: Design) -> Iterator[str]:
+def _beware(path: str, made: Design) -> Iterator[str]:
+    """Warn of what the promise does not cover, and of more releases than it covers."""
     if caveat(made):
         yield f"{caveat(made)} [{NOT_CHECKED}]."
-    yield from _ledger_warning(loaded.path, made)
-
-
-def _ledger_warning(path: str, made: Design) -> Iterator[str]:
-    """Warn of more releases than the promise covers."""
     done, covered = most_about_one(releases(path, made)), made.promise.reports
     if done > covered:
         yield (
@@ -145,51 +159,59 @@ def hidden(made: Design) -> str:
     return f"{said}. It holds {against(made)}, and for observers who know nothing else about the person"
 
 
-def _guards(made: Design) -> Iterator[Guard]:
+def _guards(made: AnyDesign) -> Iterator[Guard]:
     """List who may look at a report, and whether the secret is hidden from them."""
-    secret, public, epsilon = made.domain.secret.name, made.domain.public, made.question.epsilon
-    everything = made.public.universal
-    yield Guard(
-        "somebody who sees one report and knows nothing else about the person",
-        limited(epsilon),
-        False,
-        f"the odds between two values of {secret} shift by a factor of {factor_at_most(epsilon)} at "
-        f"most, {'whatever the distribution of the data' if everything else against(made)}",
-    )
+    secret, public, epsilon = made.domain.secret.name, made.domain.public, made.promise.epsilon
+    count = made.promise.reports + 1
+    if isinstance(made, Design):
+        level, proven_level, again = made.level_given_public, None, repetition(made)
+        whom = EVERYBODY if made.public.universal else against(made)
+        guarded = limited(epsilon), False, f"{_by(epsilon, secret)}, {whom}"
+    else:
+        level, proven_level = made.universal_level.level, made.proven
+        again = f"they have together {total(made, count)}"
+        asked = f"ε = {in_full(epsilon)} is promised {against(made)}, and this file cannot prove it"
+        guarded = UNCHECKED, False, asked
+    informed = *measured(level, epsilon), f"{shift(level, secret)} [{NOT_CHECKED}]"
+    if proven_level is not None:
+        known = f"{_by(proven_level, secret)}, {EVERYBODY}"
+        informed = limited(proven_level), proven_level > epsilon, known
+        if isinstance(made, PublicDesign) and made.universal:
+            guarded = limited(proven_level), False, known
+    yield Guard("somebody who sees one report and knows nothing else about the person", *guarded)
     if public is not None:
-        yield Guard(
-            f"somebody who also knows the {public.name} of the person",
-            *measured(made.level_given_public, epsilon),
-            f"{shift(made.level_given_public, secret)} [{NOT_CHECKED}]",
-        )
-        level = made.ldp_level
+        yield Guard(f"somebody who also knows the {public.name} of the person", *informed)
+        open_level = made.ldp_level
+        meant = isinstance(made, Design) and open_level > epsilon * (1 + ROUNDING)
+        told = f": {public.name} is what the reports may tell" if meant else ""
         yield Guard(
             f"somebody who wants to know the {public.name} of the person",
-            *measured(level, epsilon),
-            f"{shift(level, public.name)}: {public.name} is what the reports may tell [{NOT_CHECKED}]"
-            if level > epsilon * (1 + ROUNDING)
-            else f"{shift(level, public.name)} [{NOT_CHECKED}]",
+            *measured(open_level, epsilon),
+            f"{shift(open_level, public.name)}{told} [{NOT_CHECKED}]",
         )
-    if not everything:
+    if isinstance(made, Design) and not made.public.universal:
         yield Guard(
             "somebody who sees reports of people unlike those of the table",
             OPEN,
             True,
             f"the promise is made {against(made)}; privatize compares a table with it",
         )
-    covered = made.promise.reports
-    more = "two reports" if covered == 1 else f"{covered + 1} reports"
     yield Guard(
-        f"somebody who sees {more} about one person",
-        *repeated(made, covered + 1),
-        f"{repetition(made)} [{NOT_CHECKED}]",
+        f"somebody who sees {'two' if count == 2 else count} reports about one person",
+        *repeated(made, count),
+        f"{again} [{NOT_CHECKED}]",
     )
+    counts = ", or the file of the mechanism with its counts" if isinstance(made, Design) else ""
     yield Guard(
-        "somebody who holds the table, or the file of the mechanism with its counts",
+        f"somebody who holds the table{counts}",
         OPEN,
         True,
         "the mechanism is about reports, not about what they are made from",
     )
+
+
+def _by(level: float, what: str) -> str:
+    return f"the odds between two values of {what} shift by a factor of {factor_at_most(level)} at most"
 
 
 def measured(level: float, promised: float) -> tuple[str, bool]:
@@ -209,7 +231,7 @@ def shift(level: float, what: str) -> str:
         return f"some reports exclude values of {what}: the odds shift without limit"
     if level > math.log(1e6):
         return f"the odds between two values of {what} can shift by more than a million"
-    return f"the odds between two values of {what} shift by a factor of {factor_at_most(level)} at most"
+    return _by(level, what)
 
 
 def rare(made: AnyDesign, counts: NDArray[np.int64] | None = None) -> Iterator[str]:

@@ -20,8 +20,7 @@ from ldpopt.release.designing import design, load_mechanism
 from ldpopt.release.exposing import exposed
 from ldpopt.release.planning import plan
 from ldpopt.report import page
-from ldpopt.report.files import read
-from ldpopt.report.published import read_public
+from ldpopt.report.files import read, read_public
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.files import TableReader, open_table
 

@@ -16,9 +16,8 @@ from ldpopt.release.designing import design
 from ldpopt.release.repetition import record
 from ldpopt.release.words import holds_for
 from ldpopt.report import page as report
-from ldpopt.report.files import read
+from ldpopt.report.files import read, read_public
 from ldpopt.report.heatmap import probability
-from ldpopt.report.published import described, read_public
 from ldpopt.report.signing import hidden, signing
 from ldpopt.report.words import number
 
@@ -166,12 +165,12 @@ def test_a_page_on_the_public_file_says_what_it_proves(method, universal, tmp_pa
     assert not {str(n) for n in made.question.counts.ravel()} & numbers
     assert not {f"{n:,}" for n in made.question.counts.ravel()} & numbers
     loaded = read_public(path)
-    found = described(loaded, "r1").signing
+    found = report.described_public(loaded, "r1").signing
     assert (learns(found, "sees one report") == "not checked") == (not universal)
     assert (learns(found, "also knows the race") == "odds × 2.72 at most") == universal
     first, *others = loaded.verification.claims
     refuted = loaded._replace(verification=Verification((first._replace(holds=False), *others)))
-    page = sound(report.page([described(refuted, "r1")]))
+    page = sound(report.page([report.described_public(refuted, "r1")]))
     assert "REFUTED" in page.text
     assert "not proven" in page.text
     assert "file proves" not in page.text
