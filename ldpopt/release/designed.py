@@ -238,17 +238,12 @@ class Design(Released):
 
     def _undigested(self) -> dict[str, Any]:
         question = self.question
-        section: dict[str, Any] = {
-            "method": self.method,
-            "epsilon": question.epsilon,
-            "robust": question.robust,
-            "alpha": question.alpha,
+        section = {
+            **self.promise.to_json(),
             "width": question.width,
             "counts": question.counts.tolist(),
             "domain": self.domain.to_json(),
         }
-        if question.together is not None:
-            section["together"] = {"reports": question.reports, "epsilon": question.together}
         if self.salt is not None:
             section["salt"] = self.salt
         return {**self.result.to_json(), "design": section}

@@ -23,7 +23,7 @@ from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import column_groups, query_rows
 from ldpopt.release.designed import Design
 from ldpopt.release.methods import METHODS, MOST_ROWS, chosen
-from ldpopt.release.publishing import SECTION, PublicDesign, load_public
+from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public
 from ldpopt.release.question import MOST_PUBLIC, Question
 from ldpopt.release.several import LEVELS, several
 from ldpopt.tables.domain import Domain
@@ -99,22 +99,15 @@ def read_design(path: str | os.PathLike[str], document: dict[str, Any] | None = 
         )
     section, result = document["design"], Result.from_json(document)
     try:
-        names = ("counts", "epsilon", "robust", "alpha", "width")
-        given = {name: section[name] for name in names} | _together(section)
-        question = Question(**given, queries=result.problem.to_params().get("queries"))
-        domain = Domain.from_json(section["domain"])
-        method = section["method"]
-    except (KeyError, TypeError) as error:
+        promise, domain = Promise.from_json(section), Domain.from_json(section["domain"])
+        against = promise.epsilon, promise.robust, promise.alpha
+        several = section["width"], promise.reports, promise.together
+        queries = result.problem.to_params().get("queries")
+        question = Question(section["counts"], *against, *several, queries)
+    except (KeyError, TypeError, AttributeError) as error:
         raise UnreadableFileError(f"{os.fspath(path)} is not a design: {error!r}") from None
-    made = Design(result, domain, question, method, salt=section.get("salt"))
+    made = Design(result, domain, question, promise.method, salt=section.get("salt"))
     return ReadDesign(made, section.get("digest"))
-
-
-def _together(section: dict[str, Any]) -> dict[str, Any]:
-    """Read the parameters of a question about several reports from the section of a file."""
-    if "together" not in section:
-        return {}
-    return {"reports": section["together"]["reports"], "together": section["together"]["epsilon"]}
 
 
 def _agrees(made: Design) -> bool:

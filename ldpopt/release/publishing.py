@@ -62,6 +62,20 @@ class Promise:
         """The level that is promised: of all reports about one person together."""
         return self.epsilon if self.together is None else self.together
 
+    def to_json(self) -> dict[str, Any]:
+        """Return what a file says of the promise."""
+        plain = {name: getattr(self, name) for name in ("method", "epsilon", "robust", "alpha")}
+        if self.together is None:
+            return plain
+        return plain | {"together": {"reports": self.reports, "epsilon": self.together}}
+
+    @classmethod
+    def from_json(cls, section: dict[str, Any]) -> Promise:
+        """Read what a file says of the promise."""
+        several = section.get("together")
+        more = () if several is None else (several["reports"], several["epsilon"])
+        return cls(section["method"], section["epsilon"], section["robust"], section["alpha"], *more)
+
 
 class Released(ABC):
     """What a design and its public part have in common: a mechanism on the inputs of a domain."""
@@ -184,17 +198,7 @@ class PublicDesign(Released):
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of the public file."""
-        promise = self.promise
-        section: dict[str, Any] = {
-            "method": promise.method,
-            "epsilon": promise.epsilon,
-            "robust": promise.robust,
-            "alpha": promise.alpha,
-            "level": self.level,
-            "domain": self.domain.to_json(),
-        }
-        if promise.together is not None:
-            section["together"] = {"reports": promise.reports, "epsilon": promise.together}
+        section = {**self.promise.to_json(), "level": self.level, "domain": self.domain.to_json()}
         if self.recoverable is not None:
             section["recoverable"] = self.recoverable
         if self.salt is not None:
@@ -238,15 +242,7 @@ def load_public(path: str | os.PathLike[str], document: dict[str, Any] | None = 
     document = read_document(path) if document is None else document
     try:
         section = document[SECTION]
-        together = section.get("together", {})
-        promise = Promise(
-            method=section["method"],
-            epsilon=section["epsilon"],
-            robust=section["robust"],
-            alpha=section["alpha"],
-            reports=together.get("reports", 1),
-            together=together.get("epsilon"),
-        )
+        promise = Promise.from_json(section)
         domain = Domain.from_json(section["domain"])
         ((form, stated),) = document["mechanism"].items()
         said = section["level"], section.get("recoverable"), section.get("salt")
