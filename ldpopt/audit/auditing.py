@@ -29,12 +29,12 @@ from ldpopt.core.problem import Subject
 from ldpopt.core.rounding import in_full
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
-from ldpopt.engine.verifying import Verification, verify
+from ldpopt.engine.verifying import verify
 from ldpopt.measures.levels import Level
+from ldpopt.mechanisms.randomizer import secure_words
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.publishing import PublicDesign
 from ldpopt.release.reading import paired
-from ldpopt.release.sampling import secure_words
 from ldpopt.release.words import against
 from ldpopt.tables.files import open_table
 
@@ -77,48 +77,30 @@ def audit(
         raise InvalidInputError("a released table is tested against its data: give --data too")
     limits = Limits.within(time_limit)
     with limits.held():
-        return _audit(design, data, released, samples, confidence, sampler, seed, limits)
-
-
-def _audit(
-    design: Audited,
-    data: Any,
-    released: Any,
-    samples: int | None,
-    confidence: float,
-    sampler: Sample | None,
-    seed: int | None,
-    limits: Limits,
-) -> Audit:
-    counts = None if data is None else _counted(design, data)
-    verification = _verified(design, limits)
-    rng = np.random.default_rng(seed)
-    claims = verification.claims
-    try:
-        made = loaded(design)
-        of = subject(made)
-    except LdpoptError:
-        if verification.usable:
-            raise
-        return judged(None, claims, (), ())
-    worst = worst_level(of)
-    found = measures(of, worst, limits)
-    levels, tests = _Examined((), [])
-    if counts is not None:
-        levels, tests = _with_data(made, of, counts, data, released, confidence, rng)
-    box = _sampler(made, claims, sampler, rng)
-    if box is not None:
-        tests = [_attacked(box, of, worst, samples, confidence, rng, limits), *tests]
+        counts = None if data is None else _counted(design, data)
+        seconds = min(limits.left(0.5) or SECONDS, SECONDS)
+        if isinstance(design, AnyDesign):
+            verification = design.verification
+        else:
+            verification = verify(design, budget=seconds)
+        rng = np.random.default_rng(seed)
+        claims = verification.claims
+        try:
+            made = loaded(design)
+            of = subject(made)
+        except LdpoptError:
+            if verification.usable:
+                raise
+            return judged(None, claims, (), ())
+        worst = worst_level(of)
+        found = measures(of, worst, limits)
+        levels, tests = _Examined((), [])
+        if counts is not None:
+            levels, tests = _with_data(made, of, counts, data, released, confidence, rng)
+        box = _sampler(made, claims, sampler, rng)
+        if box is not None:
+            tests = [_attacked(box, of, worst, samples, confidence, rng, limits), *tests]
     return judged(of.epsilon, claims, (*levels, *found), tuple(tests), _undecidable(made, claims))
-
-
-# ------------------------------------------------------------ the certificate
-
-
-def _verified(design: Audited, limits: Limits) -> Verification:
-    if isinstance(design, AnyDesign):
-        return design.verification
-    return verify(design, budget=min(limits.left(0.5) or SECONDS, SECONDS))
 
 
 # ------------------------------------------------------------ reports

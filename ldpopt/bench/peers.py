@@ -24,12 +24,12 @@ from ldpopt.engine.solving import solve
 from ldpopt.measures.estimators import invert
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.mechanisms.encodings import UnaryEncoding
+from ldpopt.mechanisms.randomizer import secure_words, seeded_words
 from ldpopt.models.cones import staircase_cone
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.statistic_leakage import StatisticLeakage
 from ldpopt.release.matrix import Matrix
-from ldpopt.release.sampling import secure_words, seeded_words
 
 Whole = NDArray[np.int64]
 

@@ -8,6 +8,7 @@ A matrix is :class:`ldpopt.release.matrix.Matrix`; the encodings are the entries
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from importlib.resources import files
@@ -36,6 +37,22 @@ Indices = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 Reports = NDArray[Any]
 """One report per row: a number, or the bits of a set, eight to a byte."""
+
+
+def secure_words(count: int) -> Words:
+    """Draw random 64-bit words from the operating system's cryptographic generator."""
+    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+def seeded_words(seed: int, start: int = 0) -> RandomWords:
+    """Draw words that anyone who knows the seed can draw again: for tests, never for a release.
+
+    Args:
+        seed: the seed of the sequence of words.
+        start: how many of its words to leave out.
+    """
+    rng = np.random.Generator(np.random.PCG64(seed).advance(start))
+    return lambda count: rng.integers(2**64, size=count, dtype=np.uint64)
 
 
 class Values(NamedTuple):

@@ -122,25 +122,16 @@ class Accuracy:
         """The expected squared error of all values together, times n."""
         return float(self.variances.sum())
 
-    def margin(self, n: float, level: float = LEVEL) -> float:
+    def margin(self, n: float) -> float:
         """Compute the margin ± of the value that is known least precisely, from n reports.
 
         Infinite where n reports do not determine it.
-
-        Args:
-            n: the number of reports.
-            level: the probability with which the interval of each value by itself covers it.
         """
-        return float(margins(self.variances, n, level).max())
+        return float(margins(self.variances, n).max())
 
-    def rows_for(self, target: float, level: float = LEVEL) -> float:
-        """Compute how many reports it takes for this margin; infinite beyond :data:`MOST_ROWS`.
-
-        Args:
-            target: the margin.
-            level: the probability with which the interval of each value by itself covers it.
-        """
-        needed = normal_quantile((1 - level) / 2) ** 2 * self.variances.max() / target**2
+    def rows_for(self, target: float) -> float:
+        """Compute how many reports it takes for this margin; infinite beyond :data:`MOST_ROWS`."""
+        needed = normal_quantile((1 - LEVEL) / 2) ** 2 * self.variances.max() / target**2
         return math.ceil(needed) if needed <= MOST_ROWS else math.inf
 
 

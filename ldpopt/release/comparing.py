@@ -24,7 +24,6 @@ LEAST_PATIENCE = 0.5
 def compare(
     made: Design,
     *,
-    gap: float = GAP,
     time_limit: float = TOGETHER,
     progress: Progress | None = None,
     step: Callable[[int, int, str], None] | None = None,
@@ -37,7 +36,6 @@ def compare(
 
     Args:
         made: the design whose question is asked again.
-        gap: the relative gap to prove.
         time_limit: seconds for all methods together: each may take an equal share of what is left.
         progress: called with (value, bound) during long work.
         step: called with (finished, total, name) before every method.
@@ -60,7 +58,7 @@ def compare(
         else:
             seconds = limits.part(1 / ahead).remaining()
             ahead -= 1
-            found[name] = other = _attempt(made, name, gap, seconds, progress)
+            found[name] = other = _attempt(made, name, seconds, progress)
             stopped = was_interrupted(other)
         if row is not None:
             row(name, found[name])
@@ -81,12 +79,10 @@ def _effort(name: str) -> tuple[bool, bool, int]:
     return method.repeats is not None, method.solver == "auto", -list(METHODS).index(name)
 
 
-def _attempt(
-    made: Design, name: str, gap: float, time_limit: float, progress: Progress | None
-) -> Design | str:
+def _attempt(made: Design, name: str, time_limit: float, progress: Progress | None) -> Design | str:
     asked = replace(made.question, epsilon=made.question.promised, together=None)
     try:
-        return solved(made.domain, asked, name, gap, time_limit, progress)
+        return solved(made.domain, asked, name, GAP, time_limit, progress)
     except LdpoptError as error:
         return str(error).split("\n", maxsplit=1)[0]
     except KeyboardInterrupt:

@@ -49,7 +49,7 @@ class Matrix(Randomizer):
     A row's cumulative sums are whole multiples of 2^−52 too; 52 random bits fall below one of them with
     exactly its probability, so that what is proven of the matrix holds for what is released.
 
-    >>> from ldpopt.release.sampling import seeded_words
+    >>> from ldpopt.mechanisms.randomizer import seeded_words
     >>> Matrix(Mechanism([[0.75, 0.25], [0.0, 1.0]])).sample([1, 1, 1], seeded_words(0)).tolist()
     [1, 1, 1]
     """

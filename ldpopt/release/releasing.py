@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from ldpopt.core.errors import InvalidInputError, RefutedFileError, UndecidedFileError
 from ldpopt.core.files import whole_directory, whole_file
 from ldpopt.core.workers import Parallel, workers
+from ldpopt.mechanisms.randomizer import secure_words, seeded_words
 from ldpopt.release.agreement import Agreement, agreement
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.reading import PREFIX, written_sets
-from ldpopt.release.sampling import secure_words, seeded_words
 from ldpopt.tables.files import TableReader, check_name, open_table
 
 Counts = NDArray[np.int64]

@@ -8,8 +8,8 @@ import pytest
 from laws import law
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.mechanisms.randomizer import seeded_words
 from ldpopt.mechanisms.stated import encoding
-from ldpopt.release.sampling import seeded_words
 
 UNARY = {"kind": "unary", "inputs": 4, "own": 0.5, "other": 0.25}
 SUBSET = {"kind": "subset", "inputs": 5, "own": 0.75, "size": 2}

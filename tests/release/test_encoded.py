@@ -9,6 +9,7 @@ from programs import in_python
 from ldpopt import audit, report
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.engine.verifying import verify
+from ldpopt.mechanisms.randomizer import seeded_words
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.comparing import best, compare
 from ldpopt.release.designing import design, load_design, load_mechanism
@@ -17,7 +18,6 @@ from ldpopt.release.exporting import export
 from ldpopt.release.planning import plan
 from ldpopt.release.reading import report_counts
 from ldpopt.release.releasing import privatize
-from ldpopt.release.sampling import seeded_words
 
 METHODS = ("unary", "subset", "hashing", "hadamard")
 RNG = np.random.default_rng(5)

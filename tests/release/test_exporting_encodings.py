@@ -21,6 +21,7 @@ from programs import (
 )
 
 from ldpopt.mechanisms import stated, stated_hashing, stated_subset, stated_unary
+from ldpopt.mechanisms.randomizer import seeded_words
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.designing import design, load_mechanism
 from ldpopt.release.estimating import estimate
@@ -28,7 +29,6 @@ from ldpopt.release.exporting import Sampler, export
 from ldpopt.release.publishing import Promise, published
 from ldpopt.release.reading import written_sets
 from ldpopt.release.releasing import privatize
-from ldpopt.release.sampling import seeded_words
 from ldpopt.tables.domain import Attribute, Column, Domain
 
 METHODS = ("unary", "subset", "hashing", "hadamard")

@@ -18,12 +18,11 @@ from scipy.stats import chisquare
 from ldpopt import Mechanism
 from ldpopt.core.errors import InvalidInputError, RefutedFileError
 from ldpopt.engine.result import Result
-from ldpopt.release import sampling
+from ldpopt.mechanisms.randomizer import secure_words, seeded_words
 from ldpopt.release.designing import Design, design, load_design
 from ldpopt.release.matrix import Matrix
 from ldpopt.release.reading import released_reports
 from ldpopt.release.releasing import privatize, reports
-from ldpopt.release.sampling import seeded_words
 
 SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}
 
@@ -60,7 +59,7 @@ def test_every_report_of_every_input(made):
 
 
 def test_the_secure_source():
-    first, second = sampling.secure_words(1000), sampling.secure_words(1000)
+    first, second = secure_words(1000), secure_words(1000)
     assert len(set(first.tolist()) | set(second.tolist())) == 2000
     ones = np.unpackbits(first.view(np.uint8)).mean()
     assert abs(ones - 0.5) < 6 * 0.5 / np.sqrt(64_000)
