@@ -6,7 +6,7 @@ Each function is the short program that one would write with a package's own int
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.bench.comparison import OURS, Contender, Contest
+from ldpopt.bench.comparison import OURS, Contender, Contest, same
 from ldpopt.core.certify import repair
 from ldpopt.core.errors import SolverError
 from ldpopt.core.mechanism import Mechanism
@@ -32,6 +32,7 @@ from ldpopt.problems.statistic_leakage import StatisticLeakage
 from ldpopt.release.matrix import Matrix
 
 Whole = NDArray[np.int64]
+Answer = Callable[[], Any]
 
 MOST_LISTED = 16
 """The most inputs k whose 2^k columns are listed; beyond, the matrix alone would take gigabytes."""
@@ -211,10 +212,10 @@ def _responses(values: Whole, k: int) -> Iterator[Contest]:
     yield Contest(
         "sampling GRR",
         label,
-        (
-            Contender(OURS, lambda: sampler.sample(values, secure_words)),
-            Contender(MULTI_FREQ, partial(_multi_freq_reports, users, k), module="multi_freq_ldpy"),
-            Contender(PURE_LDP, partial(_pure_ldp_reports, users, k), module="pure_ldp"),
+        _rivals(
+            lambda: sampler.sample(values, secure_words),
+            partial(_multi_freq_reports, users, k),
+            partial(_pure_ldp_reports, users, k),
         ),
         lambda _, reports: errors_off(np.bincount(reports, minlength=k), law, len(users)),
         6.0,
@@ -225,15 +226,11 @@ def _responses(values: Whole, k: int) -> Iterator[Contest]:
     yield Contest(
         "estimating GRR",
         label,
-        (
-            Contender(OURS, lambda: invert(mechanism, np.bincount(reports, minlength=k))),
-            Contender(
-                MULTI_FREQ,
-                partial(_multi_freq_estimate, listed, k),
-                module="multi_freq_ldpy",
-                like=clipped,
-            ),
-            Contender(PURE_LDP, partial(_pure_ldp_estimate, listed, k), module="pure_ldp"),
+        _rivals(
+            lambda: invert(mechanism, np.bincount(reports, minlength=k)),
+            partial(_multi_freq_estimate, listed, k),
+            partial(_pure_ldp_estimate, listed, k),
+            clipped,
         ),
         largest_difference,
         1e-9,
@@ -250,10 +247,10 @@ def _unary(values: Whole, k: int) -> Iterator[Contest]:
     yield Contest(
         "sampling OUE",
         label,
-        (
-            Contender(OURS, lambda: mechanism.sample(values, rng)),
-            Contender(MULTI_FREQ, partial(_multi_freq_sets, users, k), module="multi_freq_ldpy"),
-            Contender(PURE_LDP, partial(_pure_ldp_sets, users, k), module="pure_ldp"),
+        _rivals(
+            lambda: mechanism.sample(values, rng),
+            partial(_multi_freq_sets, users, k),
+            partial(_pure_ldp_sets, users, k),
         ),
         lambda _, reports: errors_off(np.sum(reports, axis=0), law, len(users)),
         6.0,
@@ -264,18 +261,25 @@ def _unary(values: Whole, k: int) -> Iterator[Contest]:
     yield Contest(
         "estimating OUE",
         label,
-        (
-            Contender(OURS, lambda: mechanism.estimate(reports)),
-            Contender(
-                MULTI_FREQ,
-                partial(_multi_freq_shares, listed),
-                module="multi_freq_ldpy",
-                like=clipped,
-            ),
-            Contender(PURE_LDP, partial(_pure_ldp_shares, listed, k), module="pure_ldp"),
+        _rivals(
+            lambda: mechanism.estimate(reports),
+            partial(_multi_freq_shares, listed),
+            partial(_pure_ldp_shares, listed, k),
+            clipped,
         ),
         largest_difference,
         1e-9,
+    )
+
+
+def _rivals(
+    ours: Answer, multi_freq: Answer, pure_ldp: Answer, like: Callable[[Any], Any] = same
+) -> tuple[Contender, ...]:
+    """List ldpopt and the two packages of protocols; multi-freq-ldpy returns what is like our answer."""
+    return (
+        Contender(OURS, ours),
+        Contender(MULTI_FREQ, multi_freq, module="multi_freq_ldpy", like=like),
+        Contender(PURE_LDP, pure_ldp, module="pure_ldp"),
     )
 
 

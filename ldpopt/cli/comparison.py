@@ -49,7 +49,7 @@ def print_comparison(
     designs.sort(key=lambda made: -made.worth(goal, queries))
     rows = []
     for made in designs:
-        row = comparison_row(made.method, made)
+        row = comparison_row(made)
         row = row if goal == "information" else _estimates_row(row, made, queries)
         verified = "undecided" if row["verified"] is None else row["verified"]
         name = made.method + (" *" if made.method == kept.method else "")
@@ -103,13 +103,13 @@ def tell_method(name: str, made: Design | str, goal: str, queries: list[str]) ->
     tell(f"{name}: {worth}, {status} [{NOT_CHECKED}], {seconds:.1f} s")
 
 
-def comparison_row(name: str, made: Design) -> dict[str, Any]:
+def comparison_row(made: Design) -> dict[str, Any]:
     """Return the cells of a method's design, by the titles of the table."""
     from ldpopt.release.words import merging
 
     value, status = made.information, made.result.status.value
     return {
-        "method": name,
+        "method": made.method,
         "nats": None if math.isnan(value) else value,
         "of all": None if math.isnan(value) else f"{value / made.entropy:.1%}",
         "proven bound": made.bound if made.verification.proven else None,

@@ -12,25 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ldpopt.cli import options as given
 from ldpopt.cli.comparison import comparison_row, print_comparison, tell_method
-from ldpopt.cli.options import (
-    AsJson,
-    BinsOption,
-    Encoding,
-    Force,
-    LevelsOption,
-    Missing,
-    PublicColumns,
-    QueriedColumns,
-    SecretColumns,
-    Separator,
-    Significance,
-    TableName,
-    TextColumns,
-    TopOption,
-    coarser,
-    split_columns,
-)
 from ldpopt.cli.terminal import (
     check_output,
     err_console,
@@ -44,7 +27,6 @@ from ldpopt.core.exact import EXIT_CODES
 from ldpopt.core.rounding import at_least, at_most, bound_text, plain_number, value_text
 
 if TYPE_CHECKING:
-    from ldpopt.engine.verifying import Verification
     from ldpopt.release.designed import Design
 
 COMPARING = 0.8
@@ -57,11 +39,11 @@ With ``--compare`` the whole share is kept: the other methods come first.
 
 
 def design(
-    table: TableName,
-    secret: SecretColumns,
+    table: given.TableName,
+    secret: given.SecretColumns,
     epsilon: Annotated[float, typer.Option(help="The privacy level, in nats.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Write the mechanism here.")],
-    public: PublicColumns = "",
+    public: given.PublicColumns = "",
     robust: Annotated[
         str | None,
         typer.Option(
@@ -71,7 +53,7 @@ def design(
     known: Annotated[
         bool, typer.Option("--known", help="Take the table's distribution for the true one.")
     ] = False,
-    alpha: Significance = 0.05,
+    alpha: given.Significance = 0.05,
     method: Annotated[
         str,
         typer.Option(help="auto, or a name that ldpopt list methods prints."),
@@ -79,13 +61,13 @@ def design(
     compare: Annotated[
         bool, typer.Option("--compare", help="Solve by every method; with auto, keep the best.")
     ] = False,
-    bins: BinsOption = None,
-    top: TopOption = None,
-    levels: LevelsOption = None,
-    missing: Missing = "refuse",
-    sep: Separator = None,
-    encoding: Encoding = "utf-8",
-    text: TextColumns = "",
+    bins: given.BinsOption = None,
+    top: given.TopOption = None,
+    levels: given.LevelsOption = None,
+    missing: given.Missing = "refuse",
+    sep: given.Separator = None,
+    encoding: given.Encoding = "utf-8",
+    text: given.TextColumns = "",
     width: Annotated[
         int | None,
         typer.Option(help="How many groups of public values polyopt tells apart; default: the best."),
@@ -96,12 +78,12 @@ def design(
     goal: Annotated[
         str, typer.Option("--for", help="What to seek: information, or estimates (precise frequencies).")
     ] = "information",
-    queries: QueriedColumns = "",
+    queries: given.QueriedColumns = "",
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for solves and check; default: 30, with --compare 120.")
     ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    force: given.Force = False,
+    as_json: given.AsJson = False,
 ) -> None:
     """Design a mechanism that hides the secret columns of a table and releases the public ones.
 
@@ -122,19 +104,19 @@ def design(
     limits = Limits.within(time_limit)
     later = RESERVED * time_limit if compare else min(RESERVED * time_limit, MOST_RESERVED)
     seconds = max(limits.remaining() - later, LEAST_LEFT)
-    public_file, asked = public_path(out), split_columns(queries)
+    public_file, asked = public_path(out), given.split_columns(queries)
     for file in (out, public_file):
         check_output(file, force, table)
     with watching(f"reading {table}", seconds) as watch:
         made = designing.design(
             open_table(table, sep=sep, encoding=encoding),
-            split_columns(secret),
-            split_columns(public),
+            given.split_columns(secret),
+            given.split_columns(public),
             epsilon=epsilon,
             robust=_robustness(robust, known),
             alpha=alpha,
             method=method,
-            **coarser(bins, text, top, levels),
+            **given.coarser(bins, text, top, levels),
             missing=missing,
             width=width,
             reports=reports,
@@ -224,6 +206,7 @@ def _print_design(
     status = verification.told(result.status.value)
     if words.merging(made):
         status = status.replace("optimal among", "the best among")
+    more_time = f"; the checker ran out of time, so give it more: ldpopt verify {out} --budget 600"
     facts = {
         "outcome": f"{words.outcome(made, queries)} [{NOT_CHECKED}]{words.advice(made, goal, queries)}",
         **({"merged": verification.marked(words.merging(made))} if words.merging(made) else {}),
@@ -237,7 +220,7 @@ def _print_design(
         "utility": verification.marked(_utility(made)),
         "proven": verification.proven or "nothing about better mechanisms",
         "status": f"{verification.marked(status)}, {_made_by(result.solver)} in {result.seconds:.1f} s",
-        "certificate": _certified(verification, out),
+        "certificate": verification.summary + (more_time if verification.verdict is None else ""),
         "share": f"{_share(made)} [{NOT_CHECKED}]",
         "audit": f"{words.attained(made)} [{NOT_CHECKED}]",
         "estimates": f"{words.learnable(made)} [{NOT_CHECKED}]",
@@ -259,12 +242,6 @@ def _made_by(solver: str) -> str:
     return solver if solver == Built.name else f"by {solver}"
 
 
-def _certified(verification: Verification, out: Path) -> str:
-    """Say the verdict; where time decided it, how to give the checker more."""
-    more = f"; the checker ran out of time, so give it more: ldpopt verify {out} --budget 600"
-    return verification.summary + (more if verification.verdict is None else "")
-
-
 def _publishable(made: Design) -> str:
     """Say what the public file still proves, and what it reveals of the table."""
     from ldpopt.core.exact import MOST_EPSILON
@@ -277,11 +254,8 @@ def _publishable(made: Design) -> str:
         said += f"{MOST_EPSILON:g} holds for all distributions"
     else:
         said = f"it proves only the level {at_most(level)}, as the promise is about the counts"
-    return f"{said}. {_sentence(made.recovery)}. Its labels name what occurs in the table"
-
-
-def _sentence(words: str) -> str:
-    return words[0].upper() + words[1:]
+    counts = made.recovery[0].upper() + made.recovery[1:]
+    return f"{said}. {counts}. Its labels name what occurs in the table"
 
 
 def _utility(made: Design) -> str:
@@ -309,34 +283,29 @@ def _nats(made: Design) -> str:
     return f"{at_least(made.information)} nats" if known else "nats not computed"
 
 
-def _margins(made: Design, queries: list[str]) -> dict[str, Any]:
-    """Give ± of every column as a share, and the expected squared error of all frequencies together."""
-    n = int(made.question.counts.sum())
-    margins = {part.name: plain_number(part.margin(n)) for part in made.accuracy(queries)}
-    return {"margins": margins, "squared error": plain_number(-made.worth("estimates", queries) / n)}
-
-
 def _design_summary(made: Design, found: dict[str, Design | str], queries: list[str]) -> dict[str, Any]:
+    def row(other: Design) -> dict[str, Any]:
+        """Give the cells of the table, infinity as the word that JSON can hold, and the precision.
+
+        That is ± of every column as a share, and the expected squared error of all frequencies.
+        """
+        cells = comparison_row(other)
+        finite = {key: plain_number(cell) for key, cell in cells.items() if isinstance(cell, float)}
+        margins = {part.name: plain_number(part.margin(n)) for part in other.accuracy(queries)}
+        error = plain_number(-other.worth("estimates", queries) / n)
+        return {**cells, **finite, "margins": margins, "squared error": error}
+
+    n = made.rows
     rows = {
-        name: {"reason": other}
-        if isinstance(other, str)
-        else {**_finite(comparison_row(name, other)), **_margins(other, queries)}
+        name: {"reason": other} if isinstance(other, str) else row(other)
         for name, other in found.items()
     }
     return {
-        **_finite(comparison_row(made.method, made)),
-        **_margins(made, queries),
+        **row(made),
         "secret": made.domain.secret.labels,
         "public": None if made.domain.public is None else made.domain.public.labels,
         "fingerprint": made.fingerprint,
         "recoverable": made.public.recoverable,
         "entropy": made.entropy,
         "methods": rows,
-    }
-
-
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    """Replace infinity in a row by the word that JSON can hold."""
-    return {
-        key: plain_number(value) if isinstance(value, float) else value for key, value in row.items()
     }

@@ -9,24 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import (
-    AsJson,
-    BinsOption,
-    Encoding,
-    Force,
-    LevelsOption,
-    Missing,
-    PublicColumns,
-    QueriedColumns,
-    SecretColumns,
-    Separator,
-    Significance,
-    TableName,
-    TextColumns,
-    TopOption,
-    coarser,
-    split_columns,
-)
+from ldpopt.cli import options as given
 from ldpopt.cli.terminal import check_picture, counting, hang, print_table, tell
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.rounding import plain_number
@@ -36,37 +19,37 @@ if TYPE_CHECKING:
 
 
 def plan(
-    table: TableName,
-    secret: SecretColumns,
+    table: given.TableName,
+    secret: given.SecretColumns,
     target: Annotated[
         str, typer.Option(help="The wanted ± of every frequency at 95 %: 1% or 0.01 is one point.")
     ],
-    public: PublicColumns = "",
+    public: given.PublicColumns = "",
     epsilon: Annotated[
         float | None, typer.Option(help="Say how many rows this level takes, instead of the level.")
     ] = None,
-    queries: QueriedColumns = "",
+    queries: given.QueriedColumns = "",
     robust: Annotated[
         str,
         typer.Option(help="Hide for distributions near the table's (chi2), all, or its own (known)."),
     ] = "chi2",
-    alpha: Significance = 0.05,
+    alpha: given.Significance = 0.05,
     method: Annotated[
         str, typer.Option(help="A name of ldpopt list methods; auto: the best of those built at once.")
     ] = "auto",
-    bins: BinsOption = None,
-    top: TopOption = None,
-    levels: LevelsOption = None,
-    missing: Missing = "refuse",
-    sep: Separator = None,
-    encoding: Encoding = "utf-8",
-    text: TextColumns = "",
+    bins: given.BinsOption = None,
+    top: given.TopOption = None,
+    levels: given.LevelsOption = None,
+    missing: given.Missing = "refuse",
+    sep: given.Separator = None,
+    encoding: given.Encoding = "utf-8",
+    text: given.TextColumns = "",
     plot: Annotated[
         Path | None, typer.Option(help="Draw ± against the level here (.png, .svg or .pdf).")
     ] = None,
-    force: Force = False,
+    force: given.Force = False,
     time_limit: Annotated[float, typer.Option(help="Seconds for all solves together.")] = 30.0,
-    as_json: AsJson = False,
+    as_json: given.AsJson = False,
 ) -> None:
     """Find the privacy level, or with --epsilon the number of rows, that a precision takes."""
     from ldpopt.core.limits import LEAST_LEFT, Limits
@@ -80,15 +63,15 @@ def plan(
     with counting("levels") as progress:
         found = planning.plan(
             open_table(table, sep=sep, encoding=encoding),
-            split_columns(secret),
-            split_columns(public),
+            given.split_columns(secret),
+            given.split_columns(public),
             target=read_share(target),
             epsilon=epsilon,
-            queries=split_columns(queries),
+            queries=given.split_columns(queries),
             robust=robust,
             alpha=alpha,
             method=method,
-            **coarser(bins, text, top, levels),
+            **given.coarser(bins, text, top, levels),
             missing=missing,
             time_limit=max(limits.remaining(), LEAST_LEFT),
             progress=progress,
