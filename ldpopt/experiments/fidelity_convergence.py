@@ -18,7 +18,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import coloured, curves, grid, save, where
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import channel_fidelity, losses
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 
 P = (0.5, 0.25, 0.125, 0.125)
@@ -35,8 +35,8 @@ def points(quick: bool) -> Iterable[Point]:
 def measure(epsilon: float, n: int, loss: str, seed: int) -> Row:
     """Compute the expected loss with and without privacy, its expansion, and the limit of the ratio."""
     W = step_mechanism(len(P), epsilon)
-    ml, mmse = (channel_fidelity.expected_loss(W, P, n, loss, e, seed=seed) for e in ("ml", "mmse"))
-    clear = channel_fidelity.expected_loss(np.eye(len(P)), P, n, loss, "ml", seed=seed)
+    ml, mmse = (losses.expected_loss(W, P, n, loss, e, seed=seed) for e in ("ml", "mmse"))
+    clear = losses.expected_loss(np.eye(len(P)), P, n, loss, "ml", seed=seed)
     power = 2 if loss == "tv" else 1
     return {
         "ml": float(ml),

@@ -26,31 +26,7 @@ from ldpopt.measures.channel import (
     right_inverse,
     square_matrix,
 )
-from ldpopt.measures.losses import Divergence, divergence_of, expected_loss
-
-__all__ = [
-    "LOSSES",
-    "BestCase",
-    "Coefficients",
-    "alpha",
-    "alpha_bound",
-    "alpha_of",
-    "balanced_phi",
-    "best_case_alpha",
-    "block_size",
-    "expansion",
-    "expansion_coefficients",
-    "expected_loss",
-    "moments",
-    "optimal_range",
-    "phi",
-    "phi_bound",
-    "phi_matrix",
-    "printed_phi_bound",
-    "second_moments",
-    "step_moments",
-    "weighted_phi_bound",
-]
+from ldpopt.measures.losses import Divergence, divergence_of
 
 LOSSES = ("f-divergence", "mse", "tv")
 """The losses that have an asymptotic factor α; every smooth f-divergence has the same one."""

@@ -28,33 +28,10 @@ from ldpopt.measures import asymptotics, tallies
 from ldpopt.measures.channel import matrix_of, mechanism_of
 from ldpopt.measures.estimate import ROUNDING, Estimate
 from ldpopt.measures.information_about_p import DRAWS, LEAST_DRAWS, information_about_p
-from ldpopt.measures.posterior import Posterior, posterior
 from ldpopt.measures.tally_information import information_about_tallies
 from ldpopt.mechanisms.encodings import LARGEST_DENSE, SetMechanism
 from ldpopt.models import utilities
 from ldpopt.models.priors import Dirichlet, Prior
-
-__all__ = [
-    "Estimate",
-    "Posterior",
-    "asymptotic_utility",
-    "asymptotic_utility_bound",
-    "attacker_success",
-    "average_privacy",
-    "digit_utility",
-    "distribution_utility",
-    "entropy",
-    "is_faithful",
-    "ldp_level",
-    "min_entropy_leakage",
-    "mutual_information",
-    "participation_factor",
-    "participation_factor_bound",
-    "posterior",
-    "rank_and_classes",
-    "tally_utility",
-    "worst_case_privacy",
-]
 
 METHODS = ("auto", "exact", "monte-carlo")
 

@@ -173,16 +173,8 @@ class MisspecifiedSupport:
         A release of the bin's secret R over the known categories and B is uniform.
         """
         mechanism = HistogramQuantization(self.tau, self.known, interval)
-        programs = []
-        for low in range(0, self.tau + 1, interval):
-            released = mechanism.released_value(low)
-            rows, groups = [], []
-            for g, secret in enumerate(range(low, min(low + interval, self.tau + 1))):
-                for B in self.possible(secret):
-                    rows.append([self._quantised(S, B, released) for S in self.supports])
-                    groups.append(g)
-            programs.append(SelectionProgram(csr_array(np.array(rows)), np.array(groups)))
-        return programs
+        lows = range(0, self.tau + 1, interval)
+        return [self._bin_program(low, low + interval, mechanism.released_value(low)) for low in lows]
 
     def _quantised(self, S: frozenset[int], B: frozenset[int], released: int) -> float:
         if not S <= B:
@@ -216,14 +208,15 @@ class MisspecifiedSupport:
                 part = self._every_support(mechanism.released_value(low))
                 total_low, total_high = total_low + part, total_high + part
             else:
-                few, many = _coverage(self._bin_program(low, high, mechanism.released_value(low)))
+                # more secrets than subsets add nothing; the smaller ones allow more
+                last = min(high, low + len(self.supports))
+                few, many = _coverage(self._bin_program(low, last, mechanism.released_value(low)))
                 total_low, total_high = total_low + few, total_high + many
         return LeakageBounds(math.log(total_low), math.log(total_high))
 
     def _bin_program(self, low: int, high: int, released: int) -> SelectionProgram:
-        # more secrets than subsets add nothing; the smaller ones allow more
         rows, groups = [], []
-        for g, secret in enumerate(range(low, min(high, low + len(self.supports)))):
+        for g, secret in enumerate(range(low, min(high, self.tau + 1))):
             for B in self.possible(secret):
                 rows.append([self._quantised(S, B, released) for S in self.supports])
                 groups.append(g)

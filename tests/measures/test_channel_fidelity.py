@@ -62,7 +62,7 @@ def test_known_coefficients() -> None:
     ],
 )
 def test_known_exact_losses(estimator: str, loss: str, expected: float) -> None:
-    found = channel_fidelity.expected_loss(W, P, 20, loss, estimator)
+    found = losses.expected_loss(W, P, 20, loss, estimator)
     assert found == pytest.approx(expected, abs=2e-12)
     assert found.method == "exact-enumeration"
 
@@ -206,7 +206,7 @@ def test_expansion_of_the_empirical_distribution() -> None:
 def test_expansion_meets_the_exact_loss(loss: str) -> None:
     """At n = 300 and a mild channel the projection hardly matters."""
     mild = 0.8 * np.eye(3) + 0.2 / 3
-    exact = channel_fidelity.expected_loss(mild, [0.4, 0.3, 0.3], 300, loss, "ml")
+    exact = losses.expected_loss(mild, [0.4, 0.3, 0.3], 300, loss, "ml")
     tolerance = 2e-2 if loss == "tv" else 2e-4
     assert channel_fidelity.expansion(mild, [0.4, 0.3, 0.3], 300, loss) == pytest.approx(
         exact, rel=tolerance
@@ -220,15 +220,15 @@ def test_second_order_term_needs_the_correction() -> None:
     inverse = np.linalg.inv(mild)
     nu2, nu3 = (p @ mild @ inverse**r for r in (2, 3))
     printed = 2 + (nu3 / p**2 - 3 * nu2 / nu3).sum()
-    exact = channel_fidelity.expected_loss(mild, p, n, "kl", "ml")
+    exact = losses.expected_loss(mild, p, n, "kl", "ml")
     errors = [abs(A / (2 * n) + (-b / 6 + C / 4) / n**2 - exact) for b in (B, printed)]
     assert errors[0] < 0.2 * errors[1]
 
 
 def test_monte_carlo_agrees_with_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = channel_fidelity.expected_loss(W, P, 20, "mse", "mmse")
+    exact = losses.expected_loss(W, P, 20, "mse", "mmse")
     monkeypatch.setattr(losses, "MOST_COUNT_VECTORS", 10)
-    sampled = channel_fidelity.expected_loss(W, P, 20, "mse", "mmse")
+    sampled = losses.expected_loss(W, P, 20, "mse", "mmse")
     assert sampled.method == "monte-carlo"
     assert 0 < sampled.error < 0.01
     assert abs(sampled - exact) < 4 * sampled.error
@@ -313,10 +313,10 @@ CUBIC = losses.Divergence(lambda x: x**3 - 1, second=6, third=6, fourth=0)
 def test_a_divergence_of_ones_own() -> None:
     """f(x) = x³ − 1: the exact loss against its expansion, and a named one by hand."""
     mild, p = 0.8 * np.eye(3) + 0.2 / 3, [0.4, 0.3, 0.3]
-    exact = channel_fidelity.expected_loss(mild, p, 300, CUBIC, "ml")
+    exact = losses.expected_loss(mild, p, 300, CUBIC, "ml")
     assert channel_fidelity.expansion(mild, p, 300, CUBIC) == pytest.approx(exact, rel=2e-4)
     by_name, by_hand = "kl", losses.DIVERGENCES["kl"]
-    for call in (channel_fidelity.expansion, lambda *a: channel_fidelity.expected_loss(*a, "mmse")):
+    for call in (channel_fidelity.expansion, lambda *a: losses.expected_loss(*a, "mmse")):
         assert call(mild, p, 20, by_name) == call(mild, p, 20, by_hand)
 
 
@@ -332,10 +332,10 @@ def test_a_divergence_of_ones_own() -> None:
             "derivatives of f",
         ),
         (
-            lambda: channel_fidelity.expected_loss(W, P, 9, CUBIC._replace(f=np.exp), "ml"),
+            lambda: losses.expected_loss(W, P, 9, CUBIC._replace(f=np.exp), "ml"),
             "f must be 0 at 1",
         ),
-        (lambda: channel_fidelity.expected_loss(W, P, 9, 3, "ml"), "a name or a Divergence, not 3"),
+        (lambda: losses.expected_loss(W, P, 9, 3, "ml"), "a name or a Divergence, not 3"),
         (lambda: channel_fidelity.alpha(W, [0.5, 0.5, 0.0], "mse"), r"p\[2\] is 0"),
         (
             lambda: channel_fidelity.alpha(W, [0.5, 0.5], "mse"),
@@ -348,8 +348,8 @@ def test_a_divergence_of_ones_own() -> None:
         (lambda: channel_fidelity.phi_bound(1, 0.5), "k must be a whole number >= 2"),
         (lambda: channel_fidelity.phi_bound(7, -1), "epsilon must be a finite number > 0"),
         (lambda: channel_fidelity.balanced_phi(7, 1, 7), "from 1 to 6, not 7"),
-        (lambda: channel_fidelity.expected_loss(W, P, 0, "kl", "ml"), "n must be a whole number"),
-        (lambda: channel_fidelity.expected_loss(W, P, 5, "kl", "inversion"), "estimator must be one of"),
+        (lambda: losses.expected_loss(W, P, 0, "kl", "ml"), "n must be a whole number"),
+        (lambda: losses.expected_loss(W, P, 5, "kl", "inversion"), "estimator must be one of"),
         (lambda: minimax.minimax_bound(5, 1, "mse", 0.3), "p0 must be at most 1/5"),
         (lambda: minimax.worst_alpha(subset_selection(4, 1, 2), 0.1, "mse"), "square mechanism"),
     ],

@@ -10,7 +10,7 @@ from bayesian import ALPHA, Q_A, response
 
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures import posterior as module
-from ldpopt.measures.information_metrics import posterior
+from ldpopt.measures.posterior import posterior
 from ldpopt.models.priors import Dirichlet, PointMixture
 
 

@@ -14,7 +14,7 @@ from ldpopt.measures import posterior as module
 from ldpopt.measures import posterior_sampler as posteriorsampler
 from ldpopt.measures.estimators import covariance, maximum_likelihood
 from ldpopt.measures.evidence import log_ratio
-from ldpopt.measures.information_metrics import posterior
+from ldpopt.measures.posterior import posterior
 from ldpopt.mechanisms import UnaryEncoding
 from ldpopt.models.priors import Dirichlet
 
