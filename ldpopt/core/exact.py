@@ -81,12 +81,12 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.rare_cells import tree_bound as rare_cells_bound
     from ldpopt.checker.kernel.proofs.reporting_protocols import Protocol, Reporting
     from ldpopt.checker.kernel.proofs.reporting_protocols import of_kind as is_reporting_protocol
-    from ldpopt.checker.kernel.proofs.robust_privacy import (
+    from ldpopt.checker.kernel.proofs.robust_claims import (
         AUDIT_ERROR,
         empirical_information,
-        is_robustly_private,
         tells_apart,
     )
+    from ldpopt.checker.kernel.proofs.robust_privacy import is_robustly_private
     from ldpopt.checker.kernel.proofs.second_moments import Enclosed as EnclosedMatrix
     from ldpopt.checker.kernel.proofs.second_moments import phi_above
     from ldpopt.checker.kernel.proofs.selection_trees import UNIT as PRICE_UNIT
@@ -195,7 +195,8 @@ HOMES = {
     "kernel.proofs.query_bound": "clear_error:clear_query_error",
     "kernel.proofs.rare_cells": "tree_bound:rare_cells_bound",
     "kernel.proofs.reporting_protocols": "Protocol Reporting of_kind:is_reporting_protocol",
-    "kernel.proofs.robust_privacy": "AUDIT_ERROR empirical_information is_robustly_private tells_apart",
+    "kernel.proofs.robust_claims": "AUDIT_ERROR empirical_information tells_apart",
+    "kernel.proofs.robust_privacy": "is_robustly_private",
     "kernel.proofs.second_moments": "Enclosed:EnclosedMatrix phi_above",
     "kernel.proofs.selection_trees": (
         "Leaf:PriceLeaf Row:SelectionRow SelectionStatement Tree:PriceTree "

@@ -32,9 +32,9 @@ from ..kernel.proofs.confidence_set import (
 )
 from ..kernel.proofs.information_ceiling import DUAL, ceiling_claim, ceiling_claims
 from ..kernel.proofs.polyopt_cone import in_cone, merged
+from ..kernel.proofs.robust_claims import robust_answer
 from ..kernel.proofs.robust_privacy import (
     information_value,
-    robust_answer,
     robust_audit,
     robust_members,
 )

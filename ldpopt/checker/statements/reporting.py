@@ -62,10 +62,9 @@ from ..kernel.proofs.reporting_protocols import (
     of_kind,
 )
 from ..kernel.proofs.reporting_search import Search
+from ..kernel.proofs.robust_claims import empirical_value, robust_answer
 from ..kernel.proofs.robust_privacy import (
-    empirical_value,
     private_words,
-    robust_answer,
     robust_audit,
     robust_members,
 )

@@ -32,7 +32,8 @@ from ..kernel.proofs.confidence_set import (
 from ..kernel.proofs.half_cone import HalfCone
 from ..kernel.proofs.information_ceiling import DUAL, ceiling_claim, ceiling_claims, cover_claims
 from ..kernel.proofs.outer_cone import NODE, outer_claims
-from ..kernel.proofs.robust_privacy import information_value, robust_answer, robust_audit, robust_members
+from ..kernel.proofs.robust_claims import robust_answer
+from ..kernel.proofs.robust_privacy import information_value, robust_audit, robust_members
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import Distribution, Joint, List, Number, Record, Whole, Word
 from ..kernel.section import Case, Decider, Kind, Section, maximise

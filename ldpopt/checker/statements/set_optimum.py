@@ -25,7 +25,7 @@ from ..kernel.proofs.confidence_set import RobustStatement
 from ..kernel.proofs.information_ceiling import DUAL, ceiling_claims
 from ..kernel.proofs.outer_cone import NODE, outer_claims
 from ..kernel.proofs.private_rows import Rows, stochastic
-from ..kernel.proofs.robust_privacy import audit_claims, empirical_information, robust_answer
+from ..kernel.proofs.robust_claims import audit_claims, empirical_information, robust_answer
 from ..kernel.proofs.set_privacy import ANSWER, is_set_private
 from ..kernel.proofs.stated_sets import UNCERTAINTY, read_set
 from ..kernel.proofs.uncertainty_sets import UncertaintySet

@@ -18,36 +18,32 @@ g(x) = −ν − A²/(1 + x k)² − E (ν' + C²/(1 + (1−x) m)²), k = t/p̂_
 concave, so g(x) ≤ g(x₀) + max(g'(x₀) (1 − x₀), −g'(x₀) x₀) for every x₀. ∎ ν, ν' and x₀ are
 guesses.
 
-Value. I(X; Y) under p̂ is enclosed by ``column_utilities.py``. The least information over F stands
-in ``least_information.py``.
+Value. The least information over F stands in ``least_information.py``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
-from ..arithmetic import DOWN, NEAREST, ONE, ZERO, Interval, below, enclose, exp_below, log
+from ..arithmetic import DOWN, NEAREST, ONE, ZERO, Interval, below, enclose, exp_below
 from ..budget import tick
 from ..claims import Claim, decided
 from ..reading import UnreadableError
 from ..schema import Joint, List, Number, Record, Whole
 from ..section import Case
 from ..units import UNIT
-from .column_utilities import gained, information
 from .confidence_set import RobustStatement, Uncertain, is_member, uncertain
 from .least_information import robust_information
 from .linear_minimum import FAR, Level, alike, least, point
-from .private_rows import Rows, read_matrix, stochastic
+from .private_rows import stochastic
+from .robust_claims import audit_claims, empirical_value
 
 Side = tuple[list[Decimal], list[Interval]]
 """The different entries of the column of one secret, and the probability of each."""
-AUDIT_ERROR = Fraction(1, 10**9)
-"""How far a stated robust level may be from what its witness and the proof show."""
 
 # ---------------------------------------------------------------- privacy
 
@@ -245,25 +241,7 @@ def _negated(side: Side) -> Side:
     return [e.copy_negate() for e in side[0]], side[1]
 
 
-# ---------------------------------------------------------------- value
-
-
-def empirical_information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Fraction:
-    """Compute a number just below I(X; Y) under p̂."""
-    return Fraction(_information(matrix, question).low)
-
-
-def _information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Interval:
-    return gained(information([entry for row in question.p_hat for entry in row]), matrix)
-
-
 # ---------------------------------------------------------------- the claims
-
-
-def robust_answer(document: dict[str, Any], question: Any) -> Rows:
-    """Read the mechanism, one row per pair (s, u) of ``question.robust``."""
-    secrets = [s for s, row in enumerate(question.robust.p_hat) for _ in row]
-    return read_matrix(document, len(secrets), secrets)
 
 
 def private_words(question: RobustStatement) -> str:
@@ -281,16 +259,6 @@ def robust_members(case: Case) -> Iterator[Claim]:
     words = f"its outputs {private_words(question)}"
     test = partial(is_robustly_private, case.answer, question)
     yield decided("privacy", words, test, value=question.epsilon)
-
-
-def empirical_value(case: Case) -> Iterator[Claim]:
-    """Check the claim about the information under p̂."""
-    words = f"its mutual information under p_hat is at least {case.value!r}"
-
-    def test() -> bool | None:
-        return enclose(case.value).at_most(_information(case.answer, case.question.robust))
-
-    yield case.claim_value(words, test)
 
 
 def information_value(case: Case) -> Iterator[Claim]:
@@ -340,33 +308,6 @@ def robust_audit(case: Case) -> Iterator[Claim]:
     yield from audit_claims(matrix, audit, "the set", lambda: is_member(P, question), private)
 
 
-def audit_claims(
-    matrix: Rows,
-    audit: dict[str, Any],
-    name: str,
-    inside: Callable[[], bool | None],
-    private: Callable[[Fraction], bool],
-) -> Iterator[Claim]:
-    """Check that a distribution is a member of a set and attains a level, which no member exceeds.
-
-    Args:
-        matrix: the mechanism.
-        audit: the level, the output, the two secrets, and the distribution [s][u].
-        name: the name of the set, in the claims.
-        inside: whether the distribution is a member.
-        private: whether the mechanism is proven private against the set at a level.
-    """
-    level, (s, z) = audit["level"], audit["secrets"]
-    yield decided("audit", f"certificate.audit.witness is a distribution in {name}", inside)
-    words = f"it tells the secrets {s} and {z} apart by at least a factor e^({level!r} − 1e-9)"
-    attained = partial(tells_apart, matrix, audit["witness"], (s, z), audit["output"], Fraction(level))
-    yield decided("audit", words, attained)
-    words = (
-        f"no distribution in {name} tells two secrets apart by more than a factor e^({level!r} + 1e-9)"
-    )
-    yield decided("audit", words, lambda: private(Fraction(level) + AUDIT_ERROR) or None, value=level)
-
-
 def _follows(case: Case, level: Fraction) -> bool:
     """Return whether privacy at the level ε was proven before, and the level is not below ε.
 
@@ -374,26 +315,3 @@ def _follows(case: Case, level: Fraction) -> bool:
     """
     proven = any(claim.what == "privacy" and claim.holds for claim in case.proven)
     return proven and level >= Fraction(case.question.robust.epsilon)
-
-
-def tells_apart(
-    matrix: Rows, P: list[list[Fraction]], pair: tuple[int, int], y: int, level: Fraction
-) -> bool | None:
-    """Return whether log P(y|s)/P(y|z) ≥ level − AUDIT_ERROR.
-
-    Args:
-        matrix: the mechanism, one row per input (s, u).
-        P: a distribution of (s, u).
-        pair: the secrets s and z.
-        y: the output.
-        level: the level that is stated.
-    """
-    a2 = len(P[0])
-    given = [
-        sum((p * Fraction(matrix[s * a2 + u][y]) for u, p in enumerate(P[s])), Fraction(0)) / sum(P[s])
-        for s in pair
-        if sum(P[s]) > 0
-    ]
-    if len(given) < 2 or given[0] == 0:
-        return False
-    return given[1] == 0 or enclose(level - AUDIT_ERROR).at_most(log(given[0] / given[1]))
