@@ -108,13 +108,7 @@ class Channel(ABC):
 
     def push(self, p: ArrayLike) -> Array:
         """Return the distribution of the output when the input has distribution p."""
-        prior = validate.distribution("distribution", p)
-        if len(prior) != len(self.inputs):
-            raise InvalidInputError(
-                f"push: the distribution must have {len(self.inputs)} entries, one per input, "
-                f"not {len(prior)}"
-            )
-        return prior @ self.matrix
+        return distribution_over(len(self.inputs), "distribution", p) @ self.matrix
 
 
 class Mechanism(Channel):
@@ -244,6 +238,20 @@ class Mechanism(Channel):
             raise InvalidInputError(
                 f"a mechanism must be an object with matrix, inputs and outputs: {error!r}"
             ) from None
+
+
+def distribution_over(k: int, name: str, p: ArrayLike) -> Array:
+    """Check a distribution of k inputs.
+
+    Args:
+        k: the number of inputs.
+        name: the name of the parameter, for messages.
+        p: the distribution.
+    """
+    found = validate.distribution(name, p)
+    if len(found) != k:
+        raise InvalidInputError(f"{name} must have {k} entries, one per input, not {len(found)}")
+    return found
 
 
 def indices(x: ArrayLike, k: int) -> NDArray[np.int64]:

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.mechanism import Channel, Mechanism
+from ldpopt.core.mechanism import Channel, Mechanism, distribution_over
 from ldpopt.core.validate import Array
 from ldpopt.measures.fisher import fisher_information
 
@@ -53,9 +52,7 @@ def full_support(name: str, p: Any, k: int) -> Array:
     ...
     ldpopt.core.errors.InvalidInputError: p[2] is 0, but every input must have a positive probability
     """
-    prior = validate.distribution(name, p)
-    if len(prior) != k:
-        raise InvalidInputError(f"{name} must have {k} entries, one per input, not {len(prior)}")
+    prior = distribution_over(k, name, p)
     if (prior == 0).any():
         place = int(np.argmin(prior))
         raise InvalidInputError(

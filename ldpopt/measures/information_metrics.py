@@ -22,7 +22,7 @@ from scipy.special import xlogy
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.mechanism import Channel
+from ldpopt.core.mechanism import Channel, distribution_over
 from ldpopt.core.validate import Array
 from ldpopt.measures import asymptotics, tallies
 from ldpopt.measures.channel import matrix_of, mechanism_of
@@ -300,10 +300,8 @@ def _level_and_inputs(m: Channel | ArrayLike) -> tuple[float, int]:
 
 def _known(m: Channel | ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
     """Return the matrix and the distribution of its inputs."""
-    W, q = matrix_of(m), validate.distribution("p", p)
-    if len(q) != len(W):
-        raise InvalidInputError(f"p must have {len(W)} entries, one per input, not {len(q)}")
-    return W, q
+    W = matrix_of(m)
+    return W, distribution_over(len(W), "p", p)
 
 
 def _ratio(part: Estimate, whole: Estimate) -> Estimate:

@@ -325,8 +325,7 @@ def posterior(m: Channel | ArrayLike, prior: Prior, counts: ArrayLike, *, seed: 
     >>> posterior(flip, Dirichlet.uniform(2), [8, 2]).mean().round(4)
     array([0.7876, 0.2124])
     """
-    m = mechanism_of(m)
-    dense = m.dense()
+    dense = mechanism_of(m).dense()
     prior = dirichlet_prior("the posterior", prior)
     columns, s = dense.matrix, _counts(counts, dense)
     prior.check_size(len(dense.inputs))

@@ -17,7 +17,7 @@ from scipy.special import comb
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.mechanism import Channel, Label, Mechanism, indices
+from ldpopt.core.mechanism import Channel, Label, Mechanism, distribution_over, indices
 from ldpopt.core.quantiles import binomial
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.subsets import subsets
@@ -45,17 +45,19 @@ class Support(ABC):
 
         The estimate of x is (share of reports supporting x − other) / (own − other).
         """
-        if self.own == self.other:
-            raise InvalidInputError("reports that do not depend on the data allow no estimate")
-        share = self.supports(reports).mean(axis=0)
-        return (share - self.other) / (self.own - self.other)
+        return (self.supports(reports).mean(axis=0) - self.other) / self._gain
 
     def variance(self, p: ArrayLike, n: int) -> Array:
         """Compute the variance of each estimated frequency from n users drawn from p."""
+        share = self.other + self._gain * distribution_over(self.k, "p", p)
+        return share * (1 - share) / (validate.whole_number("n", n, 1) * self._gain**2)
+
+    @property
+    def _gain(self) -> float:
+        """How much more often the own value is supported than another one."""
         if self.own == self.other:
             raise InvalidInputError("reports that do not depend on the data allow no estimate")
-        share = self.other + (self.own - self.other) * _distribution(p, self.k)
-        return share * (1 - share) / (validate.whole_number("n", n, 1) * (self.own - self.other) ** 2)
+        return self.own - self.other
 
 
 class SetMechanism(Support, Channel):
@@ -300,10 +302,3 @@ class HadamardResponse(Mechanism, Support):
     def supports(self, reports: Reports) -> NDArray[np.bool_]:
         """Mark the values x with H[x + 1, y] = 1."""
         return self._supported[:, np.asarray(reports)].T
-
-
-def _distribution(p: ArrayLike, k: int) -> Array:
-    result = validate.distribution("p", p)
-    if len(result) != k:
-        raise InvalidInputError(f"p must have {k} entries, one per input, not {len(result)}")
-    return result

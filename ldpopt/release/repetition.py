@@ -49,11 +49,6 @@ def reports_together(made: AnyDesign, reports: int) -> Together:
     return together(*made.compared(made.uncertainty), reports)
 
 
-def _against_all(made: AnyDesign, reports: int) -> Together:
-    """Compute the level of several reports about one person over all distributions: levels add up."""
-    return together(*made.compared(AllDistributions(*made.domain.shape)), reports)
-
-
 def _level(reports: Together) -> str:
     """Say the level, and how well it is known."""
     level = reports.found.level
@@ -76,8 +71,9 @@ def repetition(made: Design) -> str:
     """Say what another report about the same person does to the promise, in words."""
     question, covered = made.question, made.question.reports
     if adds_up(made):
+        two = together(*made.compared(AllDistributions(*made.domain.shape)), 2)
         return (
-            f"two reports about one person have {_level(_against_all(made, 2))}, whatever the "
+            f"two reports about one person have {_level(two)}, whatever the "
             "distribution of the data; r reports have r times the level of one"
         )
     more = reports_together(made, covered + 1)

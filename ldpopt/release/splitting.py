@@ -28,7 +28,7 @@ from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Uncertainty
+from ldpopt.core.problem import Problem, Uncertainty
 from ldpopt.core.quantiles import chi2_quantile
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
@@ -123,11 +123,9 @@ def split(
     matrices, errors = [], []
     for groups in columns:
         part = _part(F, table, epsilon, wanted.secret, groups, 1 / len(columns))
-        found = answer_for(part.problem, gap=gap, time_limit=time_limit / len(columns))
-        if not isinstance(found, Mechanism):
-            raise InvalidInputError(f"no mechanism for a column in {time_limit / len(columns):.3g} s")
-        matrices.append(part.lifted(found.matrix))
-        errors.append(part.error(found.matrix))
+        found = _solved(part.problem, "auto", gap, time_limit / len(columns))
+        matrices.append(part.lifted(found))
+        errors.append(part.error(found))
     return _mixture(matrices, errors)
 
 
@@ -144,14 +142,19 @@ def sampled(table: Array, epsilon: float, queries: Any, gap: float, time_limit: 
     columns = list(partitions(np.asarray(queries, dtype=float)))
     matrices, errors = [], []
     for values in columns:
-        asked, seconds = BroadFidelity(epsilon, len(values)), time_limit / len(columns)
-        found = answer_for(asked, "restricted-designs", gap=gap, time_limit=seconds)
-        if not isinstance(found, Mechanism):
-            raise InvalidInputError(f"no mechanism for a column in {seconds:.3g} s")
-        selection = found.matrix
+        asked = BroadFidelity(epsilon, len(values))
+        selection = _solved(asked, "restricted-designs", gap, time_limit / len(columns))
         matrices.append(selection[values.argmax(axis=0)])
         errors.append(query_error(selection, values @ table.ravel(), np.eye(len(values))))
     return _mixture(matrices, errors)
+
+
+def _solved(problem: Problem, solver: str, gap: float, seconds: float) -> Array:
+    """Return the matrix of the best mechanism for a column."""
+    found = answer_for(problem, solver, gap=gap, time_limit=seconds)
+    if not isinstance(found, Mechanism):
+        raise InvalidInputError(f"no mechanism for a column in {seconds:.3g} s")
+    return found.matrix
 
 
 def _mixture(matrices: Sequence[Array], errors: Sequence[float]) -> Array:
