@@ -61,7 +61,7 @@ def integrated(mechanism, alpha, epsilon):
 def off(problem):
     """The value of the optimum minus its utility under the prior itself."""
     result = solve(problem)
-    utility, error = integrated(result.mechanism, problem.alpha, problem.question.epsilon)
+    utility, error = integrated(result.mechanism, problem.dirichlet, problem.question.epsilon)
     assert error < 1e-5
     return result.value - utility
 
