@@ -174,7 +174,7 @@ def confidence_intervals(
 
     Normal intervals with the variance at the estimate would miss rare values where the noise is small,
     as a value that was not seen has none: with five values, ε = 8 and 200 reports, a nominal 95 % cover
-    a value of probability 0.002 in 37 %, the score interval in 92 %.
+    a value of probability 0.002 in 37 %, the score interval in 99 %.
 
     Args:
         W: the mechanism.
@@ -183,7 +183,7 @@ def confidence_intervals(
         simultaneous: cover all values at once, else each one by itself, by score intervals.
 
     >>> confidence_intervals([[1.0, 0.0], [0.0, 1.0]], [0, 10], simultaneous=False).high.round(3)
-    array([0.278, 1.   ])
+    array([0.345, 1.   ])
     """
     matrix, t, axes = _read(W, counts)
     if axes != 1:

@@ -6,11 +6,13 @@ variance under the law of reports of a plain first estimate of P. With g = W(a �
 is Σ_x P_x g_x − v², v = c·P, and Σ_x P_x g_x = v g¹ + (1 − v) g⁰ with the means of g over the inputs
 that have the value and over those that do not. The score interval holds the v in [0, 1] with
 
-    (m − v)² ≤ z² (v g¹ + (1 − v) g⁰ − v²)/n,    m = the mean of a, cut to [0, 1],
+    (|m − v| − h)² ≤ z² (v g¹ + (1 − v) g⁰ − v²)/n  or  |m − v| ≤ h,    m = the mean of a,
 
-a quadratic inequality, Wilson's where the data are released as they are. The variance is taken at v, not
-at the estimate, so it does not vanish where a value was never seen. With a mean below 0 uncut it would
-hold fewer v, at times none; to cut it makes the interval longer, so it covers as often or more.
+quadratic inequalities, Wilson's where the data are released as they are. The variance is taken at v, not
+at the estimate, so it does not vanish where a value was never seen. h is half of what one report can
+change the mean by (the continuity correction): without it a value that less than one report in a hundred
+tells of is missed by up to a tenth of the 95 % intervals. m − h and m + h are cut to [0, 1]: with a mean
+below 0 uncut the interval would hold fewer v, at times none; a longer one covers as often or more.
 
 n reports *determine* c·P if W a = c has a solution and the interval at :data:`LEVEL` is shorter than
 [0, 1] when it is not cut: otherwise they say less than is known without them. So a mechanism that is
@@ -105,7 +107,7 @@ def score_intervals(W: Array, counts: Counts, functionals: Array, level: float =
 
     >>> found = score_intervals(np.eye(2), np.array([0, 10]), np.eye(2), 0.95)  # Wilson's interval
     >>> found.low.round(3).tolist(), found.high.round(3).tolist()
-    ([0.0, 0.722], [0.278, 1.0])
+    ([0.0, 0.655], [0.345, 1.0])
     """
     return solved(unbiased(W, counts, functionals)[0], float(counts.sum()), level)
 
@@ -125,22 +127,25 @@ def unbiased(W: Array, counts: Counts, functionals: Array) -> tuple[Unbiased, Ar
     inside = functionals > 0.5
     g = (a**2) @ W.T
     g1, g0 = _mean_over(g, P, inside), _mean_over(g, P, ~inside)
-    return Unbiased(a @ (counts / n), g1, g0, are_solved(W, functionals, a)), a
+    span = a[:, used].max(axis=1) - a[:, used].min(axis=1)
+    return Unbiased(a @ (counts / n), span, g1, g0, are_solved(W, functionals, a)), a
 
 
 def solved(of: Unbiased, n: float, level: float) -> Estimates:
-    """Solve the quadratic inequality.
+    """Solve the quadratic inequalities.
 
     Args:
         of: the unbiased estimates, with g¹ and g⁰.
         n: the number of reports.
         level: the probability with which the interval of one frequency covers it.
     """
-    mean, g1, g0, known = of
-    cut = np.clip(mean, 0, 1)
-    middle, half = _ends(cut, g1, g0, n, level)
-    low, high = np.clip([middle - half, middle + half], 0, 1)
-    return Estimates(mean, low, high, known & (2 * _ends(cut, g1, g0, n, LEVEL)[1] < 1))
+    mean, span, g1, g0, known = of
+    (below, down), (above, up) = (
+        _ends(np.clip(mean + side * span / (2 * n), 0, 1), g1, g0, n, level) for side in (-1, 1)
+    )
+    low, high = np.clip([below - down, above + up], 0, 1)
+    short = 2 * _ends(np.clip(mean, 0, 1), g1, g0, n, LEVEL)[1] < 1
+    return Estimates(mean, low, high, known & short)
 
 
 def _ends(mean: Array, g1: Array, g0: Array, n: float, level: float) -> tuple[Array, Array]:

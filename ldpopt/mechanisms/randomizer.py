@@ -72,11 +72,13 @@ class Unbiased(NamedTuple):
 
     Attributes:
         mean: the estimate of each, the mean of one number a per report.
+        span: how much a report can change n times the mean by.
         inside, outside: E[a²] given an input that has the value, and given one that has not.
         known: whether there is such an a.
     """
 
     mean: Array
+    span: Array
     inside: Array
     outside: Array
     known: Marks

@@ -270,7 +270,8 @@ class StatedEncoding(Randomizer):
             spread = self._variances(np.clip(mean, 0, 1), sizes) / n
             covariance = partial(self._covariance, mean, sizes, n)
             known = np.ones(of.size, dtype=bool)
-            estimates = Unbiased(mean, *self.squares(sizes), known)
+            step = np.full(of.size, 1 / (self.own - self.other))  # by one more input that is supported
+            estimates = Unbiased(mean, step, *self.squares(sizes), known)
             found.append(Moments(estimates, spread, covariance))
         return found
 
