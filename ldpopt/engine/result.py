@@ -142,7 +142,9 @@ class Result:
                 attempts=data["attempts"],
                 environment=data["environment"],
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except KeyError as error:
+            raise UnreadableFileError(f"not a result file of ldpopt: it needs the key {error}") from None
+        except (TypeError, ValueError) as error:
             raise UnreadableFileError(f"not a result file: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:

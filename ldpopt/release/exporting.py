@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import MISSING, OTHER
 from ldpopt.core.validate import choice
 from ldpopt.mechanisms.randomizer import BITS, Randomizer, RandomWords, Words
@@ -213,6 +214,11 @@ def _lines(rows: Iterable[str], first: str, last: str) -> str:
 
 def _sql(sampler: Sampler) -> str:
     sampler.randomizer.as_matrix("export it as js or python: the target sql draws from rows of a matrix")
+    if own := [c.name for c in sampler.columns if c.name.lower() in ("ldpopt_x", "ldpopt_row")]:
+        raise InvalidInputError(
+            f"the target sql has a column {own[0]!r} of its own: export it as js or python, or rename "
+            "the column of the table"
+        )
     names = [_name(column.name) for column in sampler.columns]
     labels = [
         [c.values[i] for c, i in zip(sampler.columns, codes, strict=True)] for codes in sampler.inputs

@@ -13,8 +13,12 @@ from itertools import product
 
 import pytest
 
+import ldpopt
 from ldpopt.checker.kernel.proofs.labelled_inputs import bin_names
 from ldpopt.checker.statements.public_mechanism import public_digest
+from ldpopt.core.errors import LdpoptError
+from ldpopt.release.exporting import export
+from ldpopt.release.publishing import load_public
 
 RR = [[0.75, 0.25], [0.25, 0.75]]
 GIGABYTE = 1 << 20
@@ -407,3 +411,25 @@ def test_cells_end_no_script_and_no_string(tmp_path):
     assert runpy.run_path(str(tmp_path / "s.py"))["report"]({"__proto__": values[1]}) in (0, 1)
     ran(tmp_path, "report", "f.public.json", "-o", "page.html")
     assert "<script>alert(1)" not in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("key", ["gap", "solver", "seconds", "stats", "attempts", "environment"])
+def test_a_result_without_a_key_is_told_which(key, tmp_path):
+    """The message was "not a result file: 'gap'", of a file that the checker verifies."""
+    result = ldpopt.solve(ldpopt.problem("staircase", epsilon=1, prior=[0.5, 0.5]))
+    plain = result.to_json()
+    del plain[key]
+    (tmp_path / "r.json").write_text(json.dumps(plain))
+    assert ldpopt.verify(tmp_path / "r.json")
+    with pytest.raises(LdpoptError, match=f"it needs the key '{key}'"):
+        ldpopt.load(tmp_path / "r.json")
+
+
+@pytest.mark.parametrize("name", ["ldpopt_x", "LDPOPT_ROW"])
+def test_a_script_has_no_column_twice(name, tmp_path):
+    """Such a script stopped in the database."""
+    forge(tmp_path / "f.public.json", {"matrix": RR}, domain([column(name, ["F", "M"])]))
+    made = load_public(tmp_path / "f.public.json")
+    with pytest.raises(LdpoptError, match="export it as js or python, or rename the column"):
+        export(made, "sql")
+    assert name in export(made, "python")
