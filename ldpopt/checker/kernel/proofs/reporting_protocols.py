@@ -5,11 +5,11 @@ The protocols, and the lemma of :func:`of_kind`, stand in ``reporting.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..arithmetic import ONE, Interval, above, below, enclose, exp
 from ..budget import reserve, tick
@@ -63,6 +63,7 @@ class Protocol:
 
     def __init__(self, question: Reporting, members: list[Member]) -> None:
         self.name, self.calibrate = question.protocol, question.calibrate
+        self.independent = self.name == "independent-reporting"
         self.p_hat = question.robust.p_hat
         self.secrets, self.given = question.robust.secrets, question.robust.given
         self.exact = exp(question.robust.epsilon)
@@ -73,7 +74,7 @@ class Protocol:
         self.limits: list[list[Limit]]
         if not self.calibrate:
             self.limits = [[spread(self.width, below(d))] for d in self.distances()]
-        elif self.name == "independent-reporting":
+        elif self.independent:
             self.limits = [[self._of_member(member) for member in members]]
         else:
             self.limits = self._of_values(weaker=True)
@@ -126,7 +127,7 @@ class Protocol:
     def distances(self) -> list[Interval]:
         """Enclose d_s of (65), or d of (66)."""
         radii = [_radius(min(q), b) for q, b in zip(self.given, self.sizes, strict=True)]
-        if self.name != "independent-reporting":
+        if not self.independent:
             return radii
         apart = max(
             sum((abs(a - b) for a, b in zip(q, r, strict=True)), Fraction(0))
@@ -167,14 +168,9 @@ def of_kind(answer: Rows | Unary, question: Reporting) -> bool:
     parts, most = Protocol(question, []), units_down(entry_error(question, entries(answer)))
     if isinstance(answer, Unary):
         return _is_unary(answer, parts, most)
-    matrix = answer
-    read: dict[str, Any] = {
-        "independent-reporting": _read_independent,
-        "grr-conditional": _read_conditional,
-        "ue-conditional": _read_unary,
-    }
     most -= 4 * (len(parts.p_hat) + 2)
-    return any(_agrees(matrix, columns, most) for columns in read[question.protocol](matrix, parts))
+    read = _read_unary if question.protocol == "ue-conditional" else _read_responses
+    return any(_agrees(answer, columns, most) for columns in read(answer, parts))
 
 
 def entries(answer: Rows | Unary) -> int:
@@ -219,31 +215,7 @@ def _share(part: Fraction, whole: Fraction, k: int) -> int:
     return min(max(right, UNIT // k), UNIT)
 
 
-def _read_independent(matrix: Rows, parts: Protocol) -> Iterator[Columns]:
-    a1, a2 = len(parts.p_hat), parts.width
-    if len(matrix[0]) != a1 * a2:
-        return
-    own, lies = (sum(map(Fraction, row[:a2]), Fraction(0)) for row in (matrix[0], matrix[a2]))
-    same, other = map(Fraction, matrix[0][:2])
-    if parts.calibrate:
-        yield partial(_independent, parts, _share(own, Fraction(1), a1), _share(same, own, a2))
-        return
-    for g in (*_from_first(own, lies, parts), *_from_block(same, other, parts)):
-        yield partial(_independent, parts, lowest([parts.first], g, g)[0], parts.rights(g)[0])
-
-
-def _independent(parts: Protocol, first: int, block: int, x: int) -> Iterator[int]:
-    a1, a2 = len(parts.p_hat), parts.width
-    (right, wrong), (same, other) = _response(a1, first), _response(a2, block)
-    s, u = divmod(x, a2)
-    for r, v in product(range(a1), range(a2)):
-        yield (right if r == s else wrong) * (same if v == u else other) >> BITS
-
-
-BlockRows = tuple[list[tuple[int, int]], list[list[int]]]
-
-
-def _block_rows(parts: Protocol, rights: list[int]) -> BlockRows:
+def _block_rows(parts: Protocol, rights: Sequence[int]) -> tuple[list[tuple[int, int]], list[list[int]]]:
     """Build for every s the response to u, and its output for a value drawn from p̂_{U|s}."""
     blocks = [_response(parts.width, right) for right in rights]
     drawn = [
@@ -253,31 +225,41 @@ def _block_rows(parts: Protocol, rights: list[int]) -> BlockRows:
     return blocks, drawn
 
 
-def _read_conditional(matrix: Rows, parts: Protocol) -> Iterator[Columns]:
+def _read_responses(matrix: Rows, parts: Protocol) -> Iterator[Columns]:
+    """Read how often s and, for every s, u are reported rightly, or the split of the level."""
     a1, a2 = len(parts.p_hat), parts.width
     if len(matrix[0]) != a1 * a2:
         return
     told, lies = (sum(map(Fraction, row[:a2]), Fraction(0)) for row in (matrix[0], matrix[a2]))
     same, other = map(Fraction, matrix[0][:2])
     if parts.calibrate:
-        diagonal = (Fraction(matrix[s * a2][s * a2]) for s in range(a1))
-        rights = [_share(entry, told, a2) for entry in diagonal]
-        yield partial(_conditional, parts, _share(told, Fraction(1), a1), _block_rows(parts, rights))
+        blocks = range(1) if parts.independent else range(a1)
+        rights = [_share(Fraction(matrix[s * a2][s * a2]), told, a2) for s in blocks]
+        yield _responses(parts, _share(told, Fraction(1), a1), rights)
         return
     for g in (*_from_first(told, lies, parts), *_from_block(same, other, parts)):
-        first = lowest([parts.first], g, g)[0]
-        yield partial(_conditional, parts, first, _block_rows(parts, parts.rights(g)))
+        yield _responses(parts, lowest([parts.first], g, g)[0], parts.rights(g))
 
 
-def _conditional(parts: Protocol, first: int, rows: BlockRows, x: int) -> Iterator[int]:
+def _responses(parts: Protocol, first: int, rights: list[int]) -> Columns:
+    """Report s, and u; where s is a lie, independent reporting tells u, and else a value is drawn.
+
+    Args:
+        parts: the protocol.
+        first: how often s is reported rightly.
+        rights: how often u is, for every s; once for independent reporting.
+    """
     a1, a2 = len(parts.p_hat), parts.width
-    (right, wrong), (blocks, drawn) = _response(a1, first), rows
-    s, u = divmod(x, a2)
-    for r, v in product(range(a1), range(a2)):
-        if r == s:
-            yield right * (blocks[r][0] if v == u else blocks[r][1]) >> BITS
-        else:
-            yield wrong * drawn[r][v] >> BITS
+    right, wrong = _response(a1, first)
+    blocks, drawn = _block_rows(parts, rights * a1 if parts.independent else rights)
+
+    def row(x: int) -> Iterator[int]:
+        s, u = divmod(x, a2)
+        for r, v in product(range(a1), range(a2)):
+            said = blocks[r][v != u] if r == s or parts.independent else drawn[r][v]
+            yield (right if r == s else wrong) * said >> BITS
+
+    return row
 
 
 def _read_unary(matrix: Rows, parts: Protocol) -> Iterator[Columns]:
