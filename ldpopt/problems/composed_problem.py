@@ -10,6 +10,7 @@ from itertools import chain, product
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, SolverError
@@ -24,12 +25,14 @@ from ldpopt.core.exact import (
     dominates_program,
     extreme_rays,
     frame,
+    gains_of_two,
     keeps_condition,
     lifted_rows,
     outer_program,
     program_bound,
     program_left_sides,
     read_program_proof,
+    vertices_of_two,
 )
 from ldpopt.core.form import Form, FormSolution, Stage, relative_gap
 from ldpopt.core.forms.column_program import ColumnProgram, Columns, Sublinear
@@ -77,6 +80,8 @@ class ComposedProblem(Problem):
     at_most: Any = ()
     """Side conditions, pairs of a matrix of costs and a limit."""
     at_least: Any = ()
+    max_outputs: int | None = None
+    """2 where at most two reports are allowed."""
 
     @property
     def notions(self) -> tuple[Privacy, ...]:
@@ -92,7 +97,7 @@ class ComposedProblem(Problem):
                 found[name] = [
                     {"costs": np.asarray(costs).tolist(), end: limit} for costs, limit in given
                 ]
-        return found
+        return found if self.max_outputs is None else {**found, "max_outputs": self.max_outputs}
 
     def statement(self) -> dict[str, Any]:
         """State the composition: the checker decides it, whatever the kind is called."""
@@ -203,6 +208,7 @@ class ComposedProblem(Problem):
                 for one in asked.conditions
             ),
             partial(_rays, asked),
+            partial(_pairs, asked) if asked.two_reports else None,
         )
 
     def _design(self) -> Design | None:
@@ -260,6 +266,9 @@ class ComposedProblem(Problem):
             solution = replace(solution, proof={**solution.proof, "cuts": cuts})
         assert solution.proof is not None
         asked = outer_program(solution.proof, self.question)
+        if asked.two_reports:
+            most = certify.value_above(max(Fraction(gain.high) for gain in gains_of_two(asked)))
+            return replace(solution, bound=self._signed(most))
         proof = read_program_proof(solution.proof, asked)
         if proof.multipliers is not None:
             sides, spent = zip(*program_left_sides(proof, asked), strict=True)
@@ -357,6 +366,16 @@ def _rays(asked: ProgramQuestion) -> list[Array]:
     except UndecidedError as error:
         raise SolverError(str(error)) from None
     return [np.array([_scaled(ray) for ray in rays]).reshape(-1, width).T for rays in listed]
+
+
+def _pairs(asked: ProgramQuestion) -> tuple[Array, NDArray[np.integer]]:
+    """List the mechanisms of two reports as the checker lists them."""
+    try:
+        found = list(vertices_of_two(asked))
+    except UndecidedError as error:
+        raise SolverError(str(error)) from None
+    columns = np.array([[float(entry) for entry in column] for column, _ in found])
+    return columns.reshape(-1, asked.objective.inputs).T, np.array([cones for _, cones in found], int)
 
 
 def _scaled(ray: tuple[int, ...]) -> list[float]:

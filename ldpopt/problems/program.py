@@ -29,6 +29,7 @@ class Program(ComposedProblem):
         at_most: side conditions (costs, b): Σ costs[x][i] W[x, i] ≤ b, where the objective has linear
             pieces and the report i is its piece i.
         at_least: the same with ≥.
+        max_outputs: 2 for the best mechanism of at most two reports; any number if not given.
     """
 
     kind: ClassVar[str] = "program"
@@ -37,6 +38,7 @@ class Program(ComposedProblem):
     objective: Any
     at_most: Any = ()
     at_least: Any = ()
+    max_outputs: int | None = None
 
     def cleaned(self) -> dict[str, Any]:
         """Read the parts; what they mean is checked with the whole question."""
@@ -46,6 +48,7 @@ class Program(ComposedProblem):
             "objective": Objective.read(self.objective, objectives.PARTS),
             "at_most": tuple(_condition(one, "most") for one in self.at_most),
             "at_least": tuple(_condition(one, "least") for one in self.at_least),
+            "max_outputs": self.max_outputs,
         }
 
     def to_params(self) -> dict[str, Any]:
@@ -55,7 +58,7 @@ class Program(ComposedProblem):
     @classmethod
     def from_params(cls, **params: Any) -> Self:
         """Build the question from plain data."""
-        allowed = ("privacy", "maximise", "minimise", "at_most", "at_least")
+        allowed = ("privacy", "maximise", "minimise", "at_most", "at_least", "max_outputs")
         for name in params:
             if name not in allowed:
                 raise InvalidInputError(
@@ -65,7 +68,11 @@ class Program(ComposedProblem):
             raise InvalidInputError("program needs privacy, and one of maximise and minimise")
         sense = "maximise" if "maximise" in params else "minimise"
         found = cls(
-            params["privacy"], params[sense], params.get("at_most", ()), params.get("at_least", ())
+            params["privacy"],
+            params[sense],
+            params.get("at_most", ()),
+            params.get("at_least", ()),
+            params.get("max_outputs"),
         )
         if found.sense != sense:
             raise InvalidInputError(f"{found.objective.name} is {found.sense}d, not {sense}d")
@@ -73,9 +80,10 @@ class Program(ComposedProblem):
 
     @property
     def title(self) -> str:
-        """The objective and the notions by their names in files; a δ is part of a notion's name."""
+        """The objective and the notions by their names in files, with a δ, and whether reports are few."""
         names = [part.name + " with δ" * bool(getattr(part, "delta", 0)) for part in self.privacy]
-        return f"{self.objective.name} under {' and '.join(names)}"
+        few = " with two reports" * (self.max_outputs is not None)
+        return f"{self.objective.name} under {' and '.join(names)}{few}"
 
     @property
     def has_free_level(self) -> bool:

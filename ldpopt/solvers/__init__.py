@@ -29,6 +29,7 @@ BY_FORM: dict[str, dict[str, str]] = {
     "mechanism-program": {
         "mechanism-highs": "ldpopt.solvers.mechanism_lp:MechanismHighs",
         "mechanism-rays": "ldpopt.solvers.mechanism_rays:MechanismRays",
+        "mechanism-pairs": "ldpopt.solvers.mechanism_pairs:MechanismPairs",
         "mechanism-design": "ldpopt.solvers.mechanism_design:MechanismDesign",
         "mechanism-cvxpy": "ldpopt.solvers.mechanism_lp:MechanismCvxpy",
     },

@@ -15,9 +15,9 @@ from ldpopt.core.forms.mechanism_program import Assigned, MechanismProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
+from ldpopt.solvers.mechanism_rays import TWO_REPORTS
 
 Indices = NDArray[np.integer]
-NO_PIECES = "the objective is not the largest of linear functions"
 
 
 class _Rows:
@@ -148,6 +148,12 @@ def _append(found: dict[str, list[Any]], *entries: float) -> None:
         column.append(entry)
 
 
+def _taken(form: MechanismProgram) -> Literal[True] | str:
+    if form.pieces is None:
+        return "the objective is not the largest of linear functions"
+    return True if form.pairs is None else TWO_REPORTS
+
+
 class MechanismHighs(Solver[MechanismProgram]):
     """The linear program by HiGHS."""
 
@@ -155,9 +161,7 @@ class MechanismHighs(Solver[MechanismProgram]):
 
     def accepts(self, form: MechanismProgram) -> Literal[True] | str:
         """Accept objectives of linear pieces."""
-        return (
-            True if form.pieces is not None else "the objective is not the largest of linear functions"
-        )
+        return _taken(form)
 
     def run(self, form: MechanismProgram, limits: Limits) -> FormSolution:
         """Build, solve, translate."""
@@ -183,9 +187,7 @@ class MechanismCvxpy(Solver[MechanismProgram]):
 
     def accepts(self, form: MechanismProgram) -> Literal[True] | str:
         """Accept objectives of linear pieces."""
-        return (
-            True if form.pieces is not None else "the objective is not the largest of linear functions"
-        )
+        return _taken(form)
 
     def suits(self, form: MechanismProgram) -> Literal[True] | str:
         """Decline to be chosen by ``auto``."""

@@ -14,6 +14,7 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 
+TWO_REPORTS = "at most two reports are allowed"
 TOUCHED = 1e-9
 """The weight of columns of infinite worth that no rounding of HiGHS explains."""
 
@@ -31,6 +32,8 @@ class MechanismRays(Solver[MechanismProgram]):
         """Accept sums over columns without side conditions, which are about single pieces."""
         if isinstance(form.utility, Design):
             return "the objective is no sum over the reports"
+        if form.pairs is not None:
+            return TWO_REPORTS
         return "side conditions need mechanism-highs" if form.conditions else True
 
     def run(self, form: MechanismProgram, limits: Limits) -> FormSolution:

@@ -52,6 +52,7 @@ SMALL = {
         ),
         composed({"renyi": {"hypotheses": TWO, "order": 3}}, {"ldp": {"epsilon": 1, "delta": 0.1}}),
         composed({"log-det": {"prior": THREE}}, {"ldp": {"epsilon": 1}}),
+        composed({"kl": {"hypotheses": TWO}}, {"pml": {"epsilon": 0.3, "prior": THREE}}, max_outputs=2),
         composed({"guessing": {"prior": THREE}}, {"renyi": {"epsilon": 0.5, "order": 2.5}}),
         composed(
             {"bayes": {"hypotheses": [[0.6, 0.2, 0.1, 0.1], [0.1, 0.1, 0.4, 0.4]]}},

@@ -1,6 +1,7 @@
 """Composed questions: optima of the literature, other programs, and what the checker refuses."""
 
 import copy
+import itertools
 import json
 import math
 import time
@@ -15,6 +16,7 @@ import ldpopt
 from ldpopt import Program, objective, privacy, solve, verify
 from ldpopt.core.errors import InvalidInputError, NoSolverError, UnreadableFileError
 from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.measures.notions import used
 from ldpopt.problems import RobustFidelity, SecretStaircase, SetOptimum, Staircase
 from ldpopt.solvers import SOLVERS
 
@@ -283,6 +285,57 @@ def test_notions_with_cuts_are_measured():
     question = Program(privacy.Robust(1, F), objective.Guessing(np.ravel(SQUARE)))
     (own,) = question.subject(solve(question).mechanism).own
     assert 0.999 < own.value <= 1 + 1e-9
+
+
+# ---------------------------------------------------------------- two reports
+
+
+def test_the_best_of_two_reports_by_trying_all():
+    """Binary mechanisms under ε-LDP answer to a set of inputs by randomised response."""
+    rng = np.random.default_rng(4)
+    for level in (0.5, 2.0):
+        prior, p, q = rng.dirichlet(np.ones(4), size=3)
+        high = math.exp(level) / (1 + math.exp(level))
+        subsets = np.array(list(itertools.product([1 - high, high], repeat=4)))
+
+        def information(w, prior=prior):
+            told = (prior * w).sum()
+            return (prior * w * np.log(w / told)).sum()
+
+        best = max(information(w) + information(1 - w) for w in subsets)
+        found = proven(Program(privacy.LDP(level), objective.MutualInformation(prior), max_outputs=2))
+        assert found.value == pytest.approx(best, abs=1e-12)
+        assert found.mechanism.matrix.shape == (4, 2)
+        best = max(abs((p - q) @ w) for w in subsets)
+        told = objective.TotalVariation([p, q])
+        found = proven(Program(privacy.LDP(level), told, max_outputs=2))
+        assert found.value == pytest.approx(best, abs=1e-12)
+
+
+def test_two_reports_of_a_grid_are_no_better():
+    """Budgets that couple the reports: no private w of a fine grid gains more."""
+    prior = [0.6, 0.4]
+    grid = np.linspace(0, 1, 201)
+    for notion in (privacy.LDP(0.5, 0.1), privacy.MaximalLeakage(0.3), privacy.Renyi(0.5, 2)):
+        question = Program(notion, objective.MutualInformation(prior), max_outputs=2)
+        found = proven(question)
+        kept = [
+            np.array([[a, 1 - a], [b, 1 - b]])
+            for a, b in itertools.product(grid, repeat=2)
+            if used(np.array([[a, 1 - a], [b, 1 - b]]), question.question.parts[0]) <= 1
+        ]
+        assert len(kept) > 1000
+        best = max(question.sublinear(W).sum() for W in kept)
+        assert found.value - 0.01 < best <= found.bound + 1e-12
+
+
+def test_max_outputs_is_two_and_of_sums():
+    with pytest.raises(InvalidInputError, match="max_outputs must be 2, not 3"):
+        Program(privacy.LDP(1), objective.Guessing(PRIOR), max_outputs=3)
+    with pytest.raises(InvalidInputError, match="max_outputs is for sums"):
+        Program(privacy.LDP(1), objective.LogDet(PRIOR), max_outputs=2)
+    with pytest.raises(NoSolverError, match="at most two reports"):
+        solve(Program(privacy.LDP(1), objective.Guessing(PRIOR), max_outputs=2), "mechanism-highs")
 
 
 # ---------------------------------------------------------------- designs

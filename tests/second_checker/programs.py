@@ -244,7 +244,14 @@ def claims(found):
     keys(
         params,
         {"privacy"},
-        {"maximise", "minimise", "at_most", "at_least", *([] if own_kind else ["inputs"])},
+        {
+            "maximise",
+            "minimise",
+            "at_most",
+            "at_least",
+            "max_outputs",
+            *([] if own_kind else ["inputs"]),
+        },
     )
     goal = Unstated(params) if "inputs" in params else Goal(params)
     demand(isinstance(params["privacy"], list) and 1 <= len(params["privacy"]) <= 8, "1 to 8 notions")
@@ -253,6 +260,8 @@ def claims(found):
     notions = [(ANY, []) if i in open_ones else own for i, own in enumerate(notions)]
     budgets = [budget for _, own in notions for budget in own]
     conditions = sides(params, goal)
+    two = "max_outputs" in params and whole(params["max_outputs"], 2, 2)
+    demand(not two or (not conditions and goal.design is None), "two reports of a sum")
     W = matrix(found, goal.k)
     for a, b in tables(params["privacy"]):
         names = found["mechanism"].get("inputs") or range(goal.k)
@@ -264,6 +273,7 @@ def claims(found):
     yield "private", both(True, *(one.decides(W) for one in open_ones.values()))
     for budget in budgets:
         yield "budget", is_kept(budget, own)
+    yield "reports", not two or sum(map(any, own)) <= 2
     if conditions:
         demand(len(own) == len(goal.pieces), "a column for every piece")
         for costs, most in conditions:
@@ -280,14 +290,18 @@ def claims(found):
         yield "value", reached is None or least(sign * Fraction(found["value"]), reached)
     proof = found["certificate"]["proof"]
     if proof is not None or found["bound"] is not None:
-        optional = {"prices", "costs", "rows", "budgets", "cuts"}
-        keys(proof, {"dual"} | ({"vectors"} if goal.design is not None else set()), optional)
-        numbers(proof["dual"], goal.k)
+        optional = {"cuts"} if two else {"prices", "costs", "rows", "budgets", "cuts"}
+        needed = {"dual", *(["vectors"] if goal.design is not None else [])}
+        keys(proof, set() if two else needed, optional)
+        demand(two or numbers(proof["dual"], goal.k), "a dual vector")
     if found["bound"] is not None:
         notions = with_cuts(proof.get("cuts"), notions, open_ones)
         budgets = [budget for _, own in notions for budget in own]
         bound = sign * Fraction(found["bound"])
-        yield "bound", is_bound(bound, proof, goal, notions, budgets, conditions)
+        if two:
+            yield "bound", is_bound_of_two(bound, goal, notions, budgets)
+        else:
+            yield "bound", is_bound(bound, proof, goal, notions, budgets, conditions)
 
 
 def with_cuts(cuts, notions, open_ones):
@@ -344,6 +358,35 @@ def is_kept(budget, own):
             best = best if less else other
         spent.append(best)
     return is_at_most(added(*spent), limit)
+
+
+def is_bound_of_two(bound, goal, notions, budgets):
+    """Whether no mechanism (w, 1 − w) is worth more: the vertices of the polytope of these w."""
+    k, answers = goal.k, {True}
+    cones = [
+        list(itertools.chain(*choice)) for choice in itertools.product(*(own for own, _ in notions))
+    ]
+    shared = [[Fraction(int(x == z)) for z in range(k)] + [Fraction(-1)] for x in range(k)]
+    for parts, limit in budgets:
+        pieces = [rational(part) for part in parts]
+        most = sum(a * (top(iv.exp(interval(c))) if c else 1) for c, a in limit.items())
+        for one, other in itertools.product(pieces, repeat=2):
+            shared.append([a - b for a, b in zip(one, other, strict=True)] + [sum(other) - most])
+    for first, second in itertools.combinations_with_replacement(cones, 2):
+        rows = shared + [[*rational(row), Fraction(0)] for row in first]
+        rows += [[*(-a for a in row), sum(row)] for row in map(rational, second)]
+        planes = [[Fraction(int(x == z)) for z in range(k + 1)] for x in range(k + 1)] + rows
+        planes = list(dict.fromkeys(filter(None, map(scaled, planes))))
+        if math.comb(len(planes), k) > MOST_PLANES:
+            return None
+        for ray in dict.fromkeys(rays(planes, k + 1, rows)):
+            w = [a / ray[k] for a in ray[:k]]
+            pair = [w, [1 - a for a in w]]
+            worths = summed([goal.worth(v) if any(v) else Fraction(0) for v in pair])
+            if worths is None:
+                return False
+            answers.add(least(worths, bound))
+    return both(*answers)
 
 
 def is_bound(bound, proof, goal, notions, budgets, conditions):

@@ -72,6 +72,27 @@ def test_compositions(notion):
         assert said(document | less) == ("refuted", "refuted"), goal
 
 
+@pytest.mark.parametrize("notion", ["ldp", "delta", "pml", "sensitive", "maximal-leakage", "two"])
+def test_two_reports(notion):
+    """Both verify the best of two reports; neither a third report, a better bound, or more than 2."""
+    for goal in ("mutual-information", "kl", "guessing", "loss"):
+        question = Program(NOTIONS[notion], OBJECTIVES[goal], max_outputs=2)
+        document = json.loads(json.dumps(solve(question).to_json()))
+        assert document["status"] == "optimal"
+        assert said(document) == ("verified", "verified"), goal
+        third = copy.deepcopy(document)
+        third["mechanism"]["outputs"] = None
+        for row in third["mechanism"]["matrix"]:
+            row[:] = [row[0], row[1] / 2, row[1] / 2]
+        assert said(third) == ("refuted", "refuted"), goal
+        sign = -1 if goal == "loss" else 1
+        document.pop("gap")
+        lower = {"bound": document["bound"] - sign * 1e-6, "value": document["value"] - sign * 1e-6}
+        assert said(document | lower | {"status": "gap"}) == ("refuted", "refuted"), goal
+        document["params"]["max_outputs"] = 3
+        assert said(document) == ("unreadable", "unreadable")
+
+
 SQUARE = [[0.3, 0.2], [0.15, 0.35]]
 FOUR = [0.3, 0.2, 0.15, 0.35]
 CUT = {

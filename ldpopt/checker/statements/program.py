@@ -36,6 +36,7 @@ from ..kernel.proofs.differences import Part
 from ..kernel.proofs.named_parts import MOST_INPUTS, MOST_LISTED, NOTIONS, OBJECTIVES, Named, read_part
 from ..kernel.proofs.objective_parts import Objective, unstated
 from ..kernel.proofs.private_rows import level_claims, read_matrix, stochastic
+from ..kernel.proofs.two_reports import gains
 from ..kernel.proofs.weak_duality import (
     DUAL,
     PROOF,
@@ -76,6 +77,7 @@ OPTIONAL = {
     "minimise": Named(OBJECTIVES["minimise"]),
     "at_most": List(CONDITION),
     "at_least": List(FLOOR),
+    "max_outputs": Whole(2, 2),
 }
 PARAMS = Record(REQUIRED, OPTIONAL)
 
@@ -96,7 +98,9 @@ def question(plain: dict[str, Any]) -> Question:
         for name, end, sign in (("at_most", "most", 1), ("at_least", "least", -1))
         for i, one in enumerate(plain.get(name, []))
     ]
-    return Question(parts, objective, sense, conditions)
+    if "max_outputs" in plain and (conditions or objective.design is not None):
+        raise UnreadableError("max_outputs is for sums over the reports, without side conditions")
+    return Question(parts, objective, sense, conditions, "max_outputs" in plain)
 
 
 def _objective(plain: dict[str, Any], sense: str) -> Objective:
@@ -162,6 +166,9 @@ def _members(case: Case) -> Iterator[Claim]:
         )
     for condition in asked.conditions:
         yield decided("member", condition.words, partial(keeps, condition, case.answer))
+    if asked.two_reports:
+        used = sum(any(column) for column in zip(*case.answer, strict=True))
+        yield decided("member", "at most two of its reports ever occur", lambda: used <= 2)
 
 
 def keeps(condition: Condition, matrix: Sequence[Sequence[float]]) -> bool:
@@ -194,6 +201,9 @@ def _value(case: Case) -> Iterator[Claim]:
 
 def _bound(case: Case) -> Iterator[Claim]:
     asked = outer(case.proof, case.question)
+    if asked.two_reports:
+        yield _bound_of_two(case, asked)
+        return
     proof, bound = read_proof(case.proof, asked), Fraction(case.bound)
     maximise = asked.sense == "maximise"
     words = f"no such mechanism has {'more' if maximise else 'less'} than {case.bound!r}"
@@ -205,6 +215,22 @@ def _bound(case: Case) -> Iterator[Claim]:
 
     about = f"mechanisms of this privacy{' and these side conditions' if asked.conditions else ''}"
     yield decided("bound", words, test, about=about, value=case.bound)
+
+
+def _bound_of_two(case: Case, asked: Question) -> Claim:
+    """Claim the bound of mechanisms of at most two reports; the proof has cuts at most."""
+    if set(case.proof) - {"cuts"}:
+        raise UnreadableError("certificate.proof must be empty, but for cuts, where max_outputs is 2")
+    maximise, bound = asked.sense == "maximise", Fraction(case.bound)
+    most = enclose(bound if maximise else -bound)
+    words = f"no such mechanism of two reports has {'more' if maximise else 'less'} than {case.bound!r}"
+
+    def test() -> bool | None:
+        found = [gain.at_most(most) for gain in gains(asked)]
+        return False if False in found else None if None in found else True
+
+    about = "mechanisms of this privacy with at most two reports"
+    return decided("bound", words, test, about=about, value=case.bound)
 
 
 PROGRAM = Decider(

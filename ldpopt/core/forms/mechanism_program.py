@@ -52,6 +52,8 @@ class MechanismProgram(Form):
             maximised instead of Σ_y g(w_y).
         pieces: the rows a_i if g(w) = max_i a_i·w, else None.
         conditions: side conditions; only with pieces.
+        pairs: where at most two columns are allowed, lists mechanisms (w, 1 − w), a best one among them:
+            the w as columns, and the numbers of the two cones of each.
         rays: lists, for each cone, the rays of {(w, t) : w in the cone, t_j ≥ h_j(w)} as columns.
     """
 
@@ -63,6 +65,7 @@ class MechanismProgram(Form):
     pieces: Array | None
     conditions: tuple[SideCondition, ...]
     rays: Callable[[], list[Array]]
+    pairs: Callable[[], tuple[Array, NDArray[np.integer]]] | None = None
 
 
 class Assigned(NamedTuple):

@@ -57,6 +57,7 @@ class Question:
     objective: Objective
     sense: Literal["maximise", "minimise"]
     conditions: Sequence[Condition]
+    two_reports: bool = False
 
     @property
     def budgets(self) -> list[Budget]:
@@ -71,8 +72,8 @@ class Question:
     @property
     def corners(self) -> Part | None:
         """The one part, where the corners of boxes prove a bound."""
-        known = self.objective.name in UTILITIES and not self.conditions and len(self.parts) == 1
-        return self.parts[0] if known and self.parts[0].secrets else None
+        known = self.objective.name in UTILITIES and not (self.conditions or self.two_reports)
+        return self.parts[0] if known and len(self.parts) == 1 and self.parts[0].secrets else None
 
     def gain(self, matrix: Sequence[Sequence[float]]) -> Interval:
         """Enclose what a mechanism is worth; a loss counts as negative."""
@@ -109,8 +110,9 @@ ROWS = Record({"piece": INDEX, "cone": INDEX, "row": INDEX, "times": List(PRICE)
 BUDGETS = Record({"piece": INDEX, "cone": INDEX, "budget": INDEX, "part": INDEX, "times": List(PRICE)})
 DUAL = List(Number(-MOST_DUAL, MOST_DUAL), 2)
 PROOF = Record(
-    {"dual": DUAL},
+    {},
     {
+        "dual": DUAL,
         "prices": List(PRICE),
         "costs": List(PRICE),
         "rows": ROWS,
@@ -139,7 +141,7 @@ def outer(plain: dict[str, Any], asked: Question) -> Question:
 
 def read_proof(plain: dict[str, Any], asked: Question) -> Proof:
     """Read β, λ, κ and the multipliers; prices that are left out are 0."""
-    dual = list(map(Fraction, plain["dual"]))
+    dual = list(map(Fraction, plain.get("dual", [])))
     prices = list(map(Fraction, plain.get("prices", [0] * len(asked.budgets))))
     costs = list(map(Fraction, plain.get("costs", [0] * len(asked.conditions))))
     for name, given, needed in (
