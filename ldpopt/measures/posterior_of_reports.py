@@ -34,6 +34,7 @@ def posterior_of_reports(
         InvalidInputError: prior or reports do not fit the mechanism.
 
     >>> from ldpopt.mechanisms import UnaryEncoding
+    >>> from ldpopt.models.priors import Dirichlet
     >>> reports = [[1, 0, 0], [1, 1, 0], [1, 0, 0]]
     >>> posterior_of_reports(UnaryEncoding.oue(3, 2.0), Dirichlet.jeffreys(3), reports).mean().round(4)
     array([0.6836, 0.1823, 0.134 ])

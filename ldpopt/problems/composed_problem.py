@@ -365,7 +365,8 @@ def _rays(asked: ProgramQuestion) -> list[Array]:
         listed = [extreme_rays(lifted_rows(cone, budgets, k), width) for cone in asked.cones()]
     except UndecidedError as error:
         raise SolverError(str(error)) from None
-    return [np.array([_scaled(ray) for ray in rays]).reshape(-1, width).T for rays in listed]
+    scaled = [[[float(Fraction(entry, max(ray))) for entry in ray] for ray in rays] for rays in listed]
+    return [np.array(rays).reshape(-1, width).T for rays in scaled]
 
 
 def _pairs(asked: ProgramQuestion) -> tuple[Array, NDArray[np.integer]]:
@@ -376,11 +377,6 @@ def _pairs(asked: ProgramQuestion) -> tuple[Array, NDArray[np.integer]]:
         raise SolverError(str(error)) from None
     columns = np.array([[float(entry) for entry in column] for column, _ in found])
     return columns.reshape(-1, asked.objective.inputs).T, np.array([cones for _, cones in found], int)
-
-
-def _scaled(ray: tuple[int, ...]) -> list[float]:
-    largest = max(ray)
-    return [float(Fraction(entry, largest)) for entry in ray]
 
 
 def _raised(proof: ProgramProof, asked: ProgramQuestion) -> list[float] | None:

@@ -80,7 +80,7 @@ class Program(ComposedProblem):
 
     @property
     def title(self) -> str:
-        """The objective and the notions by their names in files, with a δ, and whether reports are few."""
+        """The objective and the notions by their names in files; whether δ > 0, and reports are few."""
         names = [part.name + " with δ" * bool(getattr(part, "delta", 0)) for part in self.privacy]
         few = " with two reports" * (self.max_outputs is not None)
         return f"{self.objective.name} under {' and '.join(names)}{few}"
@@ -131,6 +131,9 @@ class Program(ComposedProblem):
         yield Example(cls(notions.LDP(1), objectives.Guessing(prior)), E / (E + 3))
         pair = objectives.Guessing([0.5, 0.5])
         yield Example(cls(notions.LDP(1, delta=0.05), pair), (E + 0.05) / (1 + E))
+        # one input of four is told from another by two reports, the others as either of them
+        few = cls(notions.LDP(1), objectives.Guessing(prior), max_outputs=2)
+        yield Example(few, E / (2 * (E + 1)))
         # half of the inputs share a report: Grosse, Saeidian and Oechtering 2023
         half = notions.PML(np.log(2), prior)
         yield Example(cls(half, objectives.MutualInformation(prior)), float(np.log(2)))

@@ -10,9 +10,9 @@ from ldpopt.measures import posterior_sampler, set_fisher, tally_information
 from ldpopt.measures.information_metrics import (
     asymptotic_utility,
     average_privacy,
-    posterior,
     tally_utility,
 )
+from ldpopt.measures.posterior import posterior
 from ldpopt.measures.posterior_of_reports import posterior_of_reports
 from ldpopt.measures.tally_information import log_response
 from ldpopt.mechanisms import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding

@@ -16,9 +16,9 @@ from ldpopt.measures.information_about_p import information_about_p
 from ldpopt.measures.information_metrics import (
     average_privacy,
     digit_utility,
-    posterior,
     rank_and_classes,
 )
+from ldpopt.measures.posterior import posterior
 from ldpopt.measures.tallies import log_multinomial
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.mechanisms.compositions import compositions

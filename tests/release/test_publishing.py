@@ -152,7 +152,7 @@ def test_every_later_command_works_with_it(folder, ldpopt):
     answer = ldpopt("privatize", "t.csv", *public, "-o", "r.csv", "--seed", 5, cwd=folder)
     assert answer.code == 4, answer.err
     assert "holds, but the promise is not decided: no report is more than e^1.0 times" in answer.err
-    assert "whatever the distribution of the data [not checked]; see m.json.releases.json" in answer.out
+    assert "no level, as --seed makes the noise repeatable; see m.json.releases.json" in answer.out
     answer = ldpopt("privatize", "t.csv", "-m", "m.json", "-o", "q.csv", "--seed", 5, cwd=folder)
     assert "this mechanism was used once before" in answer.err  # one ledger for both files
     assert (folder / "q.csv").read_bytes() == (folder / "r.csv").read_bytes()

@@ -161,7 +161,9 @@ def test_a_page_on_the_public_file_says_what_it_proves(method, universal, tmp_pa
         assert word in page.text
     for private in ("ledger", "january", "february", "0" * 64, "1" * 64, "Basel", tmp_path.name):
         assert private not in (tmp_path / "page.html").read_text()
-    numbers = set(re.findall(r"[\d.,]*\d", page.text))
+    numbers = set(
+        re.findall(r"[\d.,]*\d", re.sub(r"\b[0-9a-f]{8,}\b", "", page.text))
+    )  # no digits of hashes
     assert not {str(n) for n in made.question.counts.ravel()} & numbers
     assert not {f"{n:,}" for n in made.question.counts.ravel()} & numbers
     loaded = read_public(path)

@@ -98,7 +98,7 @@ def question(plain: dict[str, Any]) -> Question:
         for name, end, sign in (("at_most", "most", 1), ("at_least", "least", -1))
         for i, one in enumerate(plain.get(name, []))
     ]
-    if "max_outputs" in plain and (conditions or objective.design is not None):
+    if "max_outputs" in plain and (conditions or objective.vectors):
         raise UnreadableError("max_outputs is for sums over the reports, without side conditions")
     return Question(parts, objective, sense, conditions, "max_outputs" in plain)
 
