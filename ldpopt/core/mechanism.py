@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from itertools import product as pairs
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,15 @@ from ldpopt.core.validate import Array
 Label = Hashable
 MOST_ENTRIES = 100_000_000
 """The most entries of a matrix that is built: 800 MB of floats."""
+
+
+class Reported(NamedTuple):
+    """Reports, as the likelihood of each distinct one under every input, relative to a reference."""
+
+    columns: Array
+    counts: NDArray[np.int64]
+    log_reference: float = 0.0
+    """The log of the reference probabilities, summed over the reports."""
 
 
 class Channel(ABC):
@@ -52,6 +61,10 @@ class Channel(ABC):
     @abstractmethod
     def dense(self) -> Mechanism:
         """Return it as a matrix."""
+
+    @abstractmethod
+    def reported(self, reports: ArrayLike) -> Reported:
+        """Count the distinct reports among what :meth:`sample` drew, with their likelihoods."""
 
     def then(self, other: Channel) -> Mechanism:
         """Post-process: release ``other(self(x))`` (Lopuhaä-Zwakenberg et al. 2019, Definition 7.1)."""
@@ -213,6 +226,16 @@ class Mechanism(Channel):
         cell = rng.integers(m, size=rows.shape)
         kept = rng.random(rows.shape) < keep[rows, cell]
         return np.where(kept, cell, alias[rows, cell])
+
+    def reported(self, reports: ArrayLike) -> Reported:
+        """Count the reports of every output."""
+        y, outputs = np.asarray(reports), self.shape[1]
+        if y.ndim != 1 or (y.size and not np.issubdtype(y.dtype, np.integer)):
+            raise InvalidInputError(f"reports must be output indices, not {y.dtype} of shape {y.shape}")
+        if y.size and not (0 <= y.min() and y.max() < outputs):
+            wrong = y[(y < 0) | (y >= outputs)][0]
+            raise InvalidInputError(f"an output index must be from 0 to {outputs - 1}, not {wrong}")
+        return Reported(self.matrix, np.bincount(y, minlength=outputs))
 
     @cached_property
     def _alias_tables(self) -> tuple[Array, NDArray[np.int64]]:

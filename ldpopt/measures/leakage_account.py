@@ -17,11 +17,11 @@ import numpy as np
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.mechanism import Label, Mechanism
+from ldpopt.core.mechanism import Channel, Label, Mechanism
 from ldpopt.measures.leakage import EFFORT, statistic_maximal_leakage
 
 History = tuple[Label, ...]
-Step = Mechanism | Mapping[History, Mechanism]
+Step = Channel | Mapping[History, Channel]
 """A mechanism, or one for each sequence of earlier outputs."""
 MOST_OUTPUTS = 100_000
 
@@ -68,7 +68,7 @@ def _inputs(steps: Sequence[Step]) -> tuple[Label, ...]:
     return mechanisms[0].inputs
 
 
-def _after(step: Step, history: History, place: int) -> Mechanism:
+def _after(step: Step, history: History, place: int) -> Channel:
     if not isinstance(step, Mapping):
         return step
     if history not in step:
@@ -149,8 +149,8 @@ class LeakageAccount:
         return cost
 
     def _cost(self, step: Step | float, effort: float) -> float:
-        if isinstance(step, Mechanism):
-            found = statistic_maximal_leakage(step.matrix, self.secrets, effort=effort)
+        if isinstance(step, Channel):
+            found = statistic_maximal_leakage(step, self.secrets, effort=effort)
             return max(0.0, found.high)
         if isinstance(step, Mapping):
             if not step:

@@ -17,7 +17,7 @@ from scipy.optimize import minimize_scalar
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.mechanism import Channel, Mechanism
 from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.measures.level_over_set import product_level, worst_place
@@ -59,7 +59,7 @@ class Level:
         return self.level
 
 
-def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
+def rldp_level(mechanism: Channel | Any, uncertainty: Uncertainty) -> Level:
     """Compute the exact level of robust local differential privacy of a mechanism on inputs (s, u).
 
     For a χ² set: the members reach exactly Σ_s P̂_s √r_s ≤ √(B+1) (Cauchy–Schwarz), so a pair (s, s')
@@ -72,7 +72,7 @@ def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
     >>> round(found.level, 9)
     1.0
     """
-    matrix = mechanism.matrix if isinstance(mechanism, Mechanism) else np.asarray(mechanism)
+    matrix = mechanism.matrix if isinstance(mechanism, Channel) else np.asarray(mechanism)
     a1, a2 = uncertainty.shape
     if a1 < 2:
         raise InvalidInputError(

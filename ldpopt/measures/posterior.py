@@ -11,7 +11,8 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -140,10 +141,10 @@ class Posterior(ABC):
             draw(axis, self.marginal(int(x)), level)
             axis.set_ylabel(str(names[x]), rotation=0, ha="right", va="center")
         axes[-1].set_xlabel("frequency")
-        which = "each" if len(names) <= SHOWN else f"the {SHOWN} largest of {len(names)}"
-        word = "frequency" if len(names) <= SHOWN else "frequencies"
+        largest = f"the {SHOWN} largest of {len(names)} frequencies"
+        which = "each frequency" if len(names) <= SHOWN else largest
         doubt = "" if self.method != posterior_sampler.UNFINISHED else f" ({self.method})"
-        figure.suptitle(f"Posterior of {which} {word}, mean and {level:.0%} interval{doubt}")
+        figure.suptitle(f"Posterior of {which}, mean and {level:.0%} interval{doubt}")
         save_figure(figure, path, dpi=150)
         return Path(path)
 
@@ -201,7 +202,7 @@ class ResponsePosterior(Posterior):
         series = ResponseSeries(prior, beta, n)
         self._factors = [series.factor(y, int(s)) for y, s in enumerate(self._support)]
         self._weights, _ = series.weights()
-        log_p = series.log_probability(_product(self._factors))
+        log_p = series.log_probability(reduce(Scaled.times, self._factors, ONE))
         log_p += n * math.log(float(columns[0].sum()))  # 0, unless the columns have a common factor
         self._log_integral = Estimate(log_p, ROUNDING * max(n, 1), self.method)
 
@@ -212,9 +213,7 @@ class ResponsePosterior(Posterior):
 
     def draws(self, count: int, rng: np.random.Generator) -> Array:
         """Draw K, then share it out one value after the other, then P from Δ_{α+k}."""
-        products = [ONE]
-        for factor in self._factors:
-            products.append(products[-1].times(factor))
+        products = list(accumulate(self._factors, Scaled.times, initial=ONE))
         whole = products[-1].values * self._weights[: len(products[-1].values)]
         left = rng.choice(len(whole), count, p=whole / whole.sum())
         k = np.zeros((count, self.prior.size), dtype=np.int64)
@@ -232,7 +231,7 @@ class ResponsePosterior(Posterior):
         """Mix Beta(α_x + k, A − α_x + K − k) over the pairs (k, K)."""
         x = _value(x, self.prior.size)
         own = self._factors[x].values
-        others = _product([f for y, f in enumerate(self._factors) if y != x]).values
+        others = reduce(Scaled.times, (f for y, f in enumerate(self._factors) if y != x), ONE).values
         k, rest = np.meshgrid(np.arange(len(own)), np.arange(len(others)), indexing="ij")
         weights = np.outer(own, others) * self._weights[k + rest]
         keep = weights > 1e-16 * weights.max()
@@ -256,7 +255,10 @@ class SampledPosterior(Posterior):
         super().__init__(columns, prior, counts)
         self._seed = seed
         rng = np.random.default_rng(seed)
-        rows, group = _distinct_rows(columns)
+        # the different rows in the order in which they come, and which of them each input has
+        _, first, sorted_group = np.unique(columns, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rows, group = columns[first[order]], np.argsort(order)[sorted_group]
         alpha = np.asarray(np.bincount(group, weights=prior.alpha), dtype=np.float64)
         found = posterior_sampler.sample(rows, alpha, counts.astype(np.float64), rng)
         self.converged, self.rhat = found.converged, found.rhat
@@ -286,13 +288,6 @@ class SampledPosterior(Posterior):
     @cached_property
     def _sample(self) -> Array:
         return self.chains.reshape(-1, self.prior.size)
-
-
-def _distinct_rows(columns: Array) -> tuple[Array, NDArray[np.intp]]:
-    """List the different rows in the order in which they come, and which of them each input has."""
-    _, first, sorted_group = np.unique(columns, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    return columns[first[order]], np.argsort(order)[sorted_group]
 
 
 def _shared_out(values: Array, group: NDArray[np.intp], alpha: Array, rng: np.random.Generator) -> Array:
@@ -329,20 +324,49 @@ def posterior(m: Channel | ArrayLike, prior: Prior, counts: ArrayLike, *, seed: 
     prior = dirichlet_prior("the posterior", prior)
     columns, s = dense.matrix, _counts(counts, dense)
     prior.check_size(len(dense.inputs))
-    if (columns[:, s > 0].max(axis=0, initial=0.0) == 0).any():
-        raise InvalidInputError("an output that was reported has probability zero under every input")
     return of_columns(columns, prior, s, seed)
+
+
+def posterior_of_reports(
+    m: Channel | ArrayLike, prior: Prior, reports: ArrayLike, *, seed: int = 0
+) -> Posterior:
+    """Compute the posterior of P given reports as ``m.sample`` draws them, for any number of values.
+
+    Args:
+        m: the mechanism that made the reports.
+        prior: the prior of P, a Dirichlet.
+        reports: one per user: output indices of a matrix; rows of a set-valued mechanism.
+        seed: the seed of the sampler, where the posterior is sampled.
+
+    >>> from ldpopt.mechanisms import UnaryEncoding
+    >>> from ldpopt.models.priors import Dirichlet
+    >>> reports = [[1, 0, 0], [1, 1, 0], [1, 0, 0]]
+    >>> posterior_of_reports(UnaryEncoding.oue(3, 2.0), Dirichlet.jeffreys(3), reports).mean().round(4)
+    array([0.6836, 0.1823, 0.134 ])
+    """
+    m = mechanism_of(m)
+    prior = dirichlet_prior("the posterior", prior)
+    prior.check_size(len(m.inputs))
+    columns, counts, reference = m.reported(reports)
+    found = of_columns(columns, prior, counts, seed)
+    found.log_reference = reference
+    return found
 
 
 def of_columns(columns: Array, prior: Dirichlet, s: Tallies, seed: int) -> Posterior:
     """Choose the sharpest posterior that the numbers of values and reports allow.
 
     Args:
-        columns: the likelihoods W[x, y], each column up to a factor; none is zero where it was reported.
+        columns: the likelihoods W[x, y], each column up to a factor.
         prior: the prior of P.
         s: how often each column was reported.
         seed: the seed of the sampler.
+
+    Raises:
+        InvalidInputError: a column that was reported is zero.
     """
+    if (columns[:, s > 0].max(axis=0, initial=0.0) == 0).any():
+        raise InvalidInputError("an output that was reported has probability zero under every input")
     n, beta = int(s.sum()), response_level(columns)
     # the polynomials of randomised response are multiplied up to n² k operations
     if beta is not None and float(n) ** 2 * prior.size <= 3e7:
@@ -367,13 +391,6 @@ def _value(x: int, size: int) -> int:
     if not 0 <= x < size:
         raise InvalidInputError(f"a value must be from 0 to {size - 1}, not {x}")
     return int(x)
-
-
-def _product(factors: list[Scaled]) -> Scaled:
-    result = ONE
-    for factor in factors:
-        result = result.times(factor)
-    return result
 
 
 def _dirichlets(alpha: Array, rng: np.random.Generator) -> Array:

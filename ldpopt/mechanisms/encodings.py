@@ -13,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import hadamard
-from scipy.special import comb
+from scipy.special import comb, gammaln
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.mechanism import Channel, Label, Mechanism, distribution_over, indices
+from ldpopt.core.mechanism import Channel, Label, Mechanism, Reported, distribution_over, indices
 from ldpopt.core.quantiles import binomial
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.subsets import subsets
@@ -115,6 +115,25 @@ class SetMechanism(Support, Channel):
     def outputs(self) -> tuple[Label, ...]:
         """The sets that :meth:`dense` lists."""
         return self.dense().outputs
+
+    def reported(self, reports: ArrayLike) -> Reported:
+        """Count the distinct sets among the reports; a matrix over all 2^k sets is never built."""
+        rows = np.asarray(reports)
+        if rows.ndim != 2:
+            raise InvalidInputError(
+                f"reports must be rows, one per user, not an array of shape {rows.shape}"
+            )
+        sets, counts = np.unique(self.supports(rows), axis=0, return_counts=True)
+        if sets.shape[1] != self.k:
+            raise InvalidInputError(
+                f"reports must have {self.k} entries, one per value, not {sets.shape[1]}"
+            )
+        columns = (self.low + (self.high - self.low) * sets.astype(np.float64)).T
+        size = np.arange(self.k + 1)
+        log_sets = gammaln(self.k + 1) - gammaln(size + 1) - gammaln(self.k - size + 1)
+        with np.errstate(divide="ignore"):
+            log_one = np.log(self.sizes) - log_sets  # the reference probability of one set of each size
+        return Reported(columns, counts.astype(np.int64), float(counts @ log_one[sets.sum(axis=1)]))
 
     def cover(self) -> float:
         """Add up the largest likelihoods of the sets: ``high``, but for the empty set."""

@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.core import validate
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.level_search import LevelSearch
-from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Measure, Problem
+from ldpopt.measures.channel import matrix_of
 from ldpopt.measures.level_over_set import exact_level
 from ldpopt.models.convex_set import convex_set
 from ldpopt.models.set_climb import Place
@@ -46,9 +45,7 @@ class RobustLevel(Problem):
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        given = self.matrix.matrix if isinstance(self.matrix, Mechanism) else self.matrix
-        matrix, F = validate.array("matrix", given, 2), convex_set(self.uncertainty)
-        return {"matrix": matrix, "uncertainty": F.plain}
+        return {"matrix": matrix_of(self.matrix), "uncertainty": convex_set(self.uncertainty).plain}
 
     def forms(self) -> Iterable[Form]:
         """Give one form."""

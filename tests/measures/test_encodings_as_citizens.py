@@ -12,8 +12,7 @@ from ldpopt.measures.information_metrics import (
     average_privacy,
     tally_utility,
 )
-from ldpopt.measures.posterior import posterior
-from ldpopt.measures.posterior_of_reports import posterior_of_reports
+from ldpopt.measures.posterior import posterior, posterior_of_reports
 from ldpopt.measures.tally_information import log_response
 from ldpopt.mechanisms import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from ldpopt.models.priors import Dirichlet

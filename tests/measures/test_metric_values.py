@@ -27,8 +27,7 @@ from ldpopt.measures.information_metrics import (
     tally_utility,
 )
 from ldpopt.measures.leakage import maximal_leakage
-from ldpopt.measures.posterior import posterior
-from ldpopt.measures.posterior_of_reports import posterior_of_reports
+from ldpopt.measures.posterior import posterior, posterior_of_reports
 from ldpopt.measures.split_information import information_split
 from ldpopt.mechanisms import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from ldpopt.models.priors import Dirichlet, PointMixture
