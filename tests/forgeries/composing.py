@@ -41,6 +41,9 @@ def notion(rng, k):
         lambda: privacy.Cone(rng.integers(-1, 4, (2, k))),
         lambda: privacy.MaximalLeakage(epsilon / 2),
         lambda: privacy.StatisticLeakage(epsilon / 2, secrets),
+        lambda: privacy.Robust(
+            epsilon, {"kind": "total-variation", "p_hat": p.reshape(-1, 1), "radius": 0.01}
+        ),
         # with a smooth objective, tangents for three inputs take seconds
         lambda: (
             privacy.Renyi(epsilon, float(rng.choice([1.5, 2, 9]))) if k == 2 else privacy.LDP(epsilon)
