@@ -6,6 +6,7 @@ import re
 import resource
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from ldpopt.checker import frame
 from ldpopt.checker.kernel.budget import UndecidedError, limited, reserve
-from ldpopt.checker.kernel.proofs.query_bound import SecretCone
+from ldpopt.checker.kernel.proofs.quadratic_forms import QuadraticForm
 from ldpopt.checker.kernel.reading import DEEPEST, MOST_BYTES, UnreadableError, parse
 
 PACKAGE = Path(frame.__file__).parent
@@ -304,7 +305,7 @@ def test_counts_of_thousands_of_digits_are_undecided():
     with limited(), pytest.raises(UndecidedError, match=r"more than 10\^18 MB"):
         reserve(2**20_000, "the vertices")
     with pytest.raises(UndecidedError, match=r"not more than 10\^18"):
-        SecretCone(range(15_000), 1.0).dominated(None)
+        QuadraticForm([], [], []).on_corners(range(15_000), Fraction(3))
 
 
 def test_reading_stays_within_the_memory(tmp_path, ldpopt):

@@ -27,6 +27,7 @@ from functools import partial
 from operator import mul
 from typing import Any, NamedTuple
 
+from ..kernel.arithmetic import exp_above
 from ..kernel.claims import Claim, decided
 from ..kernel.proofs.confidence_set import (
     ALPHA,
@@ -44,7 +45,8 @@ from ..kernel.proofs.private_rows import (
     read_matrix,
     stochastic,
 )
-from ..kernel.proofs.query_bound import BlockCone, Cone, SecretCone, clear_error, dual_error
+from ..kernel.proofs.quadratic_forms import QuadraticForm
+from ..kernel.proofs.query_bound import BlockCone, clear_error, dual_error
 from ..kernel.proofs.robust_privacy import robust_audit, robust_members
 from ..kernel.proofs.second_moments import inverse_information
 from ..kernel.reading import UnreadableError
@@ -165,18 +167,17 @@ def _value(case: Case) -> Iterator[Claim]:
     yield case.claim_value(words, test)
 
 
-def cone_of(question: Queries) -> Cone:
-    """Build the cone with the columns of all mechanisms that a proof is about."""
-    if question.robust is not None:
-        return BlockCone(question.robust)
-    return SecretCone(question.secrets, question.epsilon)
-
-
 def bound_below(question: Queries, proof: dict[str, Any] | None) -> Fraction | None:
     """Compute the bound that a proof proves; None if it proves nothing."""
     if proof is None:
         return clear_error(question.p, question.queries)
-    return dual_error(question.p, question.queries, cone_of(question), proof["Y"], proof["beta"])
+
+    def dominated(form: QuadraticForm) -> bool:
+        if question.robust is not None:
+            return BlockCone(question.robust).dominated(form)
+        return form.on_corners(question.secrets, exp_above(question.epsilon))
+
+    return dual_error(question.p, question.queries, proof["Y"], proof["beta"], dominated)
 
 
 def _bound(case: Case) -> Iterator[Claim]:

@@ -18,12 +18,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ..budget import UndecidedError, tick
-from ..units import BITS, cube_root_below, root_above, root_below, units_down
+from ..units import cube_root_below, root_above, root_below
+from .quadratic_forms import QuadraticForm, centred, count_vectors
 from .second_moments import added
 
-MOST_DESIGN_INPUTS = 20
-"""2^K corners are visited."""
 ONE = Fraction(1)
 
 
@@ -183,8 +181,7 @@ def design_bound(
     Lemma. Let y_k be row k of Y less its mean: it sums to 0. C_k = 1/p_k for "f-divergence" and 1 else.
     If Σ_k C_k (y_k·v)² ≤ (β·v)(p·v) for all v ∈ {1, E}^K, then Σ_k C_k D_k ≤ Σ β =: B for D_k =
     y_kᵀMy_k. So Σ_k C_k Σ_kk ≥ Σ_k C_k y_kk²/D_k ≥ (Σ_k C_k y_kk)²/B (Cauchy–Schwarz), and (Σ_k √Σ_kk)²
-    ≥ (Σ_k |y_kk|^⅔)³/B (Hölder). ∎ The corners v = 1 + (E−1) s, s ∈ {0, 1}^K, are visited in the order
-    of a Gray code, and y_k·v = (E−1) y_k·s.
+    ≥ (Σ_k |y_kk|^⅔)³/B (Hölder). ∎
 
     Args:
         p: the distribution to be learnt, all entries positive.
@@ -194,12 +191,12 @@ def design_bound(
         beta: β, an entry per input.
     """
     k = len(p)
-    if k > MOST_DESIGN_INPUTS:
-        raise UndecidedError(f"2^{k} corners are too many; at most 2^{MOST_DESIGN_INPUTS} are visited")
-    rows = [[Fraction(y) - added(map(Fraction, row)) / k for y in row] for row in Y]
+    count_vectors(2**k)
+    rows, paid = centred(Y), list(map(Fraction, beta))
     weights = [1 / x if loss == "f-divergence" else ONE for x in p]
-    total = added(map(Fraction, beta))
-    if total <= 0 or not _dominated(p, E, rows, weights, [Fraction(b) for b in beta]):
+    total = added(paid)
+    form = QuadraticForm(p, rows, paid, weights if loss == "f-divergence" else None)
+    if total <= 0 or not form.on_corners(range(k), E):
         return None
     own = [rows[i][i] for i in range(k)]
     if loss == "tv":
@@ -207,51 +204,3 @@ def design_bound(
         return added(cube_root_below(y * y) for y in own) ** 3 / total / clear**2
     cost = added(c * y for c, y in zip(weights, own, strict=True)) ** 2 / total
     return cost / (k - 1 if loss == "f-divergence" else 1 - added(x * x for x in p))
-
-
-def _dominated(
-    p: Sequence[Fraction],
-    E: Fraction,
-    rows: list[list[Fraction]],
-    weights: list[Fraction],
-    beta: list[Fraction],
-) -> bool:
-    """Return whether Σ_k C_k (E−1)² (y_k·s)² ≤ (β·v)(p·v) at all corners v = 1 + (E−1) s.
-
-    In whole multiples of 2^−BITS: the left side rounded up, β and p down, E − 1 as it is needed on each
-    side.
-    """
-    k, bits = len(p), BITS
-    excess = E - 1
-    # G = (E−1)² Σ_k C_k y_k y_kᵀ, off by less than one unit per entry; K² units cover sᵀGs
-    scaled = [[y * excess for y in row] for row in rows]
-    G = [
-        [
-            units_down(added(c * row[i] * row[j] for c, row in zip(weights, scaled, strict=True)), bits)
-            for j in range(k)
-        ]
-        for i in range(k)
-    ]
-    slack = k * k
-    start_b, start_p = units_down(added(beta), bits), 1 << bits
-    step_b = [units_down(b * excess, bits) for b in beta]
-    step_p = [units_down(x * excess, bits) for x in p]
-    image = [0] * k  # G s
-    quad, b, q = 0, start_b, start_p
-    chosen = [False] * k
-    for count in range(1, 1 << k):
-        if count & 1023 == 0:
-            tick()
-        i = (count & -count).bit_length() - 1
-        if chosen[i]:
-            quad -= 2 * image[i] - G[i][i]
-            image = list(map(int.__sub__, image, G[i]))
-            b, q = b - step_b[i], q - step_p[i]
-        else:
-            quad += 2 * image[i] + G[i][i]
-            image = list(map(int.__add__, image, G[i]))
-            b, q = b + step_b[i], q + step_p[i]
-        chosen[i] = not chosen[i]
-        if b <= 0 or (quad + slack << bits) > b * q:
-            return False
-    return start_b > 0
