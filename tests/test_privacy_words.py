@@ -27,7 +27,7 @@ from ldpopt.models import privacy
 from ldpopt.problems import PROBLEMS, Staircase
 from ldpopt.release.designing import design
 from ldpopt.report import page as report
-from ldpopt.report.words import documented
+from ldpopt.report.wording import documented
 
 ROOT = Path(package.__file__).parent
 WORDS = re.compile(
@@ -440,11 +440,11 @@ SAYS = {
     "protocol/run.py": "how many users there must be",
     "protocol/session.py": "how many users there must be",
     "release/summaries.py": "what a method seeks",
-    "release/words.py": "what was promised; callers mark it",
+    "release/promises.py": "what was promised; callers mark it",
     "report/answer.py": "a ceiling that a claim states",
     "report/curve.py": "the name of the axis",
-    "report/figures.py": "the name of the axis",
-    "report/question.py": "what was promised, with its mark",
+    "report/page_figures.py": "the name of the axis",
+    "report/subject.py": "what was promised, with its mark",
     "report/signing.py": "of verified designs alone",
     "tables/survey.py": "why a table is refused",
 }

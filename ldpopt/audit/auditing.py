@@ -33,10 +33,10 @@ from ldpopt.engine.verifying import verify
 from ldpopt.measures.levels import Level
 from ldpopt.mechanisms.randomizer import secure_words
 from ldpopt.release.designing import AnyDesign
+from ldpopt.release.promises import against
 from ldpopt.release.publishing import PublicDesign
-from ldpopt.release.reading import paired
-from ldpopt.release.words import against
-from ldpopt.tables.files import open_table
+from ldpopt.release.released_reports import paired
+from ldpopt.tables.batches import open_table
 
 REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
 """Reports drawn per distribution by default, and the most per secret."""

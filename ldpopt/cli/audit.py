@@ -14,7 +14,7 @@ from ldpopt.core.exact import EXIT_CODES
 
 if TYPE_CHECKING:
     from ldpopt.audit.findings import Audit
-    from ldpopt.tables.files import TableReader
+    from ldpopt.tables.batches import TableReader
 
 
 def audit(
@@ -95,7 +95,7 @@ def audit(
 def _table(data: str, file: Path, missing: str, sep: str | None, encoding: str) -> TableReader:
     """Open the table of --data, without the rows that were not released."""
     from ldpopt.release.designing import load_mechanism
-    from ldpopt.tables.files import open_table
+    from ldpopt.tables.batches import open_table
 
     if missing == "refuse":
         return open_table(data, sep=sep, encoding=encoding)

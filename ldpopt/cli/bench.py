@@ -72,8 +72,8 @@ def bench(
             progress=progress,
         )
     if as_json:
-        told = {"rows": found.rows, "curves": found.curves, "peers": found.peers}
-        print(json.dumps(told | {"interrupted": found.interrupted}))
+        shown = {"rows": found.rows, "curves": found.curves, "peers": found.peers}
+        print(json.dumps(shown | {"interrupted": found.interrupted}))
     else:
         _print_benchmark(found)
     if directory is not None and (found.rows or found.peers):
@@ -178,8 +178,8 @@ def _print_benchmark(found: Benchmark) -> None:
         for reason in dict.fromkeys(filter(None, unverified)):
             hang("not verified: ", reason)
         baselines = {row["problem"]: row["baseline"] for row in found.measured}
-        told = ", ".join(f"{solver} for {problem}" for problem, solver in baselines.items())
-        hang("× faster ", f"than the baseline: {told}")
+        names = ", ".join(f"{solver} for {problem}" for problem, solver in baselines.items())
+        hang("× faster ", f"than the baseline: {names}")
     if found.peers:
         _print_page_table(page.peers(found), ("difference",), "Against other packages")
         if absent := absent_line(found.peers):
@@ -188,10 +188,10 @@ def _print_benchmark(found: Benchmark) -> None:
 
 def _cells(row: Row, found: Benchmark) -> list[Any]:
     """Return what the terminal shows of a row; the problem is not named if there is only one."""
-    told = {name: None if row[name] is None else f"{row[name]:.2g}" for name in ("gap", "known_gap")}
+    cells = {name: None if row[name] is None else f"{row[name]:.2g}" for name in ("gap", "known_gap")}
     if len({other["problem"] for other in found.rows}) == 1:
-        told["instance"] = row["instance"].removeprefix(f"{row['problem']} ")
-    return [told.get(column, row[column]) for column in SHOWN]
+        cells["instance"] = row["instance"].removeprefix(f"{row['problem']} ")
+    return [cells.get(column, row[column]) for column in SHOWN]
 
 
 def _print_page_table(table: Table, spare: tuple[str, ...], title: str | None = None) -> None:

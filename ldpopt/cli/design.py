@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpopt.cli import options as given
-from ldpopt.cli.comparison import comparison_row, print_comparison, tell_method
+from ldpopt.cli.compared_designs import comparison_row, print_comparison, tell_method
 from ldpopt.cli.terminal import (
     check_output,
     err_console,
@@ -97,7 +97,7 @@ def design(
     from ldpopt.release import comparing, designing
     from ldpopt.release.publishing import public_path
     from ldpopt.release.recovering import NOT_AT_ALL
-    from ldpopt.tables.files import open_table
+    from ldpopt.tables.batches import open_table
 
     if time_limit is None:
         time_limit = comparing.TOGETHER if compare else designing.SECONDS
@@ -183,8 +183,8 @@ def _print_unfinished(made: Design, found: dict[str, Design | str], out: Path, a
         print(json.dumps({"method": made.method, "interrupted": True, "verified": None}))
         return
     for name, other in found.items():
-        told = other if isinstance(other, str) else f"{_nats(other)} [not checked]"
-        say(f"{name}: {told}")
+        shown = other if isinstance(other, str) else f"{_nats(other)} [not checked]"
+        say(f"{name}: {shown}")
     say(f"wrote {out} by {made.method} [not checked]; check it with: ldpopt verify {out}")
 
 
@@ -197,34 +197,35 @@ def _print_design(
     goal: str,
 ) -> None:
     from ldpopt.engine.verifying import NOT_CHECKED
-    from ldpopt.release import words
+    from ldpopt.release import promises
     from ldpopt.release.publishing import public_path
     from ldpopt.release.repetition import repetition
 
     result, question, domain, public = made.result, made.question, made.domain, made.domain.public
     verification = made.verification
-    status = verification.told(result.status.value)
-    if words.merging(made):
+    status = verification.status(result.status.value)
+    if promises.merging(made):
         status = status.replace("optimal among", "the best among")
     more_time = f"; the checker ran out of time, so give it more: ldpopt verify {out} --budget 600"
     facts = {
-        "outcome": f"{words.outcome(made, queries)} [{NOT_CHECKED}]{words.advice(made, goal, queries)}",
-        **({"merged": verification.marked(words.merging(made))} if words.merging(made) else {}),
+        "outcome": f"{promises.outcome(made, queries)} [{NOT_CHECKED}]"
+        f"{promises.advice(made, goal, queries)}",
+        **({"merged": verification.marked(promises.merging(made))} if promises.merging(made) else {}),
         "table": f"{table}, {int(question.counts.sum()):,} rows",
         "secret": f"{domain.secret.name} ({len(domain.secret)} values)",
         "public": "–" if public is None else f"{public.name} ({len(public)} values)",
-        "promise": verification.marked_promise(words.promise(made)),
-        "it holds": verification.marked_promise(words.holds_for(made)),
+        "promise": verification.marked_promise(promises.promise(made)),
+        "it holds": verification.marked_promise(promises.holds_for(made)),
         "repeated": f"{repetition(made)} [{NOT_CHECKED}]",
-        "method": words.method(made),
+        "method": promises.method(made),
         "utility": verification.marked(_utility(made)),
         "proven": verification.proven or "nothing about better mechanisms",
         "status": f"{verification.marked(status)}, {_made_by(result.solver)} in {result.seconds:.1f} s",
         "certificate": verification.summary + (more_time if verification.verdict is None else ""),
         "share": f"{_share(made)} [{NOT_CHECKED}]",
-        "audit": f"{words.attained(made)} [{NOT_CHECKED}]",
-        "estimates": f"{words.learnable(made)} [{NOT_CHECKED}]",
-        **({"beware": f"{words.caveat(made)} [{NOT_CHECKED}]"} if words.caveat(made) else {}),
+        "audit": f"{promises.attained(made)} [{NOT_CHECKED}]",
+        "estimates": f"{promises.learnable(made)} [{NOT_CHECKED}]",
+        **({"beware": f"{promises.caveat(made)} [{NOT_CHECKED}]"} if promises.caveat(made) else {}),
         "note": f"{out} contains the counts of the table: design on data that may be known",
         "publish": f"{public_path(out)}: {_publishable(made)}",
         "wrote": f"{out}; check it with: ldpopt verify {out}",
@@ -270,11 +271,11 @@ def _utility(made: Design) -> str:
 
 
 def _share(made: Design) -> str:
-    told = f"of the {made.entropy:.4g} nats that the data as they are would tell"
+    of_all = f"of the {made.entropy:.4g} nats that the data as they are would tell"
     if math.isnan(made.information):
-        return f"not computed for an encoding, {told}"
+        return f"not computed for an encoding, {of_all}"
     nats = "" if made.informs else f"{_nats(made)} of information, "
-    return f"{nats}{made.information / made.entropy:.1%} {told}"
+    return f"{nats}{made.information / made.entropy:.1%} {of_all}"
 
 
 def _nats(made: Design) -> str:

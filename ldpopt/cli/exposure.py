@@ -69,7 +69,7 @@ def exposure(
     else:
         _print_exposure(found)
     if out is not None:
-        from ldpopt.report.exposure import write_page
+        from ldpopt.report.exposure_page import write_page
 
         write_page(found, out)
         tell(f"wrote {out}")
@@ -77,7 +77,7 @@ def exposure(
 
 
 def _print_exposure(found: Exposed) -> None:
-    from ldpopt.release.words import release_in_words, rows_in_words
+    from ldpopt.release.promises import release_in_words, rows_in_words
 
     rows = [
         (

@@ -14,7 +14,7 @@ from ldpopt.core.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from ldpopt.release.designing import AnyDesign
-    from ldpopt.tables.files import TableReader
+    from ldpopt.tables.batches import TableReader
 
 T = TypeVar("T")
 TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
@@ -193,8 +193,8 @@ def prepared(table: str, made: AnyDesign, missing: str, sep: str | None, encodin
         encoding: the encoding of a text file.
     """
     from ldpopt.core.validate import choice
+    from ldpopt.tables.batches import open_table
     from ldpopt.tables.cells import CompleteRows
-    from ldpopt.tables.files import open_table
 
     choice("missing", missing, ("refuse", "drop"))
     reader = open_table(table, sep=sep, encoding=encoding)

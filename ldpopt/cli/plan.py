@@ -56,7 +56,7 @@ def plan(
 
     limits = Limits.within(time_limit)
     from ldpopt.release import planning
-    from ldpopt.tables.files import open_table
+    from ldpopt.tables.batches import open_table
 
     if plot is not None:
         check_picture(plot, force, table)
@@ -147,7 +147,7 @@ def _sentence(found: Plan, level_given: bool) -> str:
 
 
 def _points(margin: float) -> str:
-    from ldpopt.release.words import two_digits
+    from ldpopt.release.promises import two_digits
 
     return "not determined" if math.isinf(margin) else f"±{two_digits(100 * margin)} points"
 

@@ -144,8 +144,8 @@ def _void(mechanism: Path, run: str) -> None:
 
 def _compare(made: AnyDesign, found: Agreement | None, kept: bool = True) -> None:
     """Say whether the mechanism was made for such a table; of the promise only where it is kept."""
+    from ldpopt.release.promises import against
     from ldpopt.release.publishing import PublicDesign
-    from ldpopt.release.words import against
 
     if isinstance(made, PublicDesign) and not made.universal:
         return  # it has no counts to compare with; the verdict on it says so

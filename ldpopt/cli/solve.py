@@ -148,7 +148,7 @@ def _print_result(result: Result, verification: Verification, reason: str) -> No
     each = ", ".join(f"{part} {cell(result.stats[f'{part}_seconds'], digits=2)}" for part in parts)
     facts = {
         "problem": result.problem.title,
-        "status": verification.marked_utility(verification.told(result.status.value)),
+        "status": verification.marked_utility(verification.status(result.status.value)),
         "value": verification.marked_utility(_proven(result.value, result, value_text)),
         "bound": verification.marked_utility(_proven(result.bound, result, bound_text)),
         "relative gap": verification.marked_utility(_gap(result)),

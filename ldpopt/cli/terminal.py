@@ -261,8 +261,8 @@ class Watch:
 
     def _show(self, at_once: bool = False) -> None:
         if self._bar is not None and self._task is not None:
-            told = f"{self._what}: {self._known}" if self._known else self._what
-            self._bar.update(self._task, description=escape(printable(told)), refresh=at_once)
+            text = f"{self._what}: {self._known}" if self._known else self._what
+            self._bar.update(self._task, description=escape(printable(text)), refresh=at_once)
 
 
 def _described() -> TextColumn:
@@ -322,7 +322,7 @@ def watching(what: str, limit: float | None = None) -> Iterator[Watch]:
 
 
 class Counting(Protocol):
-    """A function that is told how much is done, how much there is in all, and what is done now."""
+    """A function that is called with how much is done, how much in all, and what is done now."""
 
     def __call__(self, finished: int, total: int | None, doing: str = "", /) -> None:
         """Receive how far the work is.
@@ -352,7 +352,7 @@ def counting(what: str) -> Iterator[Counting | None]:
         task = bar.add_task(what, total=None)
 
         def show(finished: int, total: int | None, doing: str = "", /) -> None:
-            told = printable(f"{what}: {doing}" if doing else what)
-            bar.update(task, completed=finished, total=total, description=escape(told))
+            text = printable(f"{what}: {doing}" if doing else what)
+            bar.update(task, completed=finished, total=total, description=escape(text))
 
         yield show

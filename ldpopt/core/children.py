@@ -5,7 +5,7 @@ that directory as its first path under ``-c`` and ``-m``, by which child process
 module imports nothing that could lie there.
 
 A file ``matplotlibrc`` may lie there, too: matplotlib reads it before any other settings, and obeys it
-up to running TeX. Programs and their children import matplotlib elsewhere.
+up to running TeX. Programs and their children import matplotlib in other places.
 """
 
 import os

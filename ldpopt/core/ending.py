@@ -32,7 +32,7 @@ _pressed: list[bool] = []
 
 
 class TerminatedError(BaseException):
-    """The process was told to end by SIGTERM; no handler catches this, and drafts are removed."""
+    """SIGTERM asked the process to end; no handler catches this, and drafts are removed."""
 
 
 def _terminate(*_: object) -> None:

@@ -47,7 +47,7 @@ def _interrupted(due: float, late: Callable[[], object]) -> Iterator[Callable[[]
         late: whether the block is to be ended now.
 
     Yields:
-        The clock, so that one around it is told from it.
+        The clock, which tells it from one around it.
     """
     before = sys.unraisablehook
 

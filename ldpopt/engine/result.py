@@ -78,8 +78,8 @@ class Result:
         The mechanism has a frame of its own, ``result.mechanism.to_frame()``.
         """
         names = ("value", "bound", "gap", "solver", "seconds")
-        told = {"problem": self.problem.kind, "status": self.status.value}
-        return notebook.frame([told | {name: getattr(self, name) for name in names}])
+        row = {"problem": self.problem.kind, "status": self.status.value}
+        return notebook.frame([row | {name: getattr(self, name) for name in names}])
 
     def _repr_html_(self) -> str:
         rows = [

@@ -147,8 +147,8 @@ class Experiment:
         points = [dict(point) for point in self.points(quick)]
         points = _with(points, self.panel, only, f"{self.name} has no panels to choose from")
         if methods or self.usual:
-            told = f"{self.name} measures all methods at once"
-            points = _with(points, self.method, methods or self.usual, told)
+            refusal = f"{self.name} measures all methods at once"
+            points = _with(points, self.method, methods or self.usual, refusal)
         return points if draws is None else _redrawn(points, self.draws, draws, self.name)
 
     def _conclusion(self, rows: list[Row], points: Points, whole: Points) -> str:

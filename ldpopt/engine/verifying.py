@@ -106,7 +106,7 @@ class Verification:
         about = [claim.about for claim in self.claims if claim.what == "bound" and claim.holds]
         return about[-1] if about else ""
 
-    def told(self, status: str) -> str:
+    def status(self, status: str) -> str:
         """Return a status; "optimal" is followed by the class of answers for which it is proven."""
         return f"{status} among {self.among}" if status == "optimal" and self.among else status
 

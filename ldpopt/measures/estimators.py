@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures import simplex
+from ldpopt.measures import convex_over_simplex
 from ldpopt.measures.channel import full_support, inverse_information, matrix_of, right_inverse
 from ldpopt.measures.intervals import intervals_at_once, score_intervals
 
@@ -46,7 +46,7 @@ def project(W: Any, counts: Any) -> Array:
     array([0., 1.])
     """
     matrix, t, shape = _read(W, counts)
-    return _shaped(simplex.project(t @ _inverse(matrix)), shape)
+    return _shaped(convex_over_simplex.project(t @ _inverse(matrix)), shape)
 
 
 def maximum_likelihood(W: Any, counts: Any) -> Array:
@@ -225,7 +225,7 @@ def _inverse(matrix: Array) -> Array:
     return right_inverse(matrix, matrix.mean(axis=0))
 
 
-def _constrained(matrix: Array, t: Array, derivatives: simplex.Derivatives) -> Array:
+def _constrained(matrix: Array, t: Array, derivatives: convex_over_simplex.Derivatives) -> Array:
     """Find the optimum on the simplex: the inverted counts, where these are a distribution."""
     k, outputs = matrix.shape
     p = np.full((len(t), k), -1.0)
@@ -233,7 +233,9 @@ def _constrained(matrix: Array, t: Array, derivatives: simplex.Derivatives) -> A
         p = t @ _inverse(matrix)
     rest = np.flatnonzero((p < 0).any(axis=1))
     if rest.size:
-        p[rest] = simplex.minimise(lambda x, which: derivatives(x, rest[which]), len(rest), k)
+        p[rest] = convex_over_simplex.minimise(
+            lambda x, which: derivatives(x, rest[which]), len(rest), k
+        )
     return p
 
 

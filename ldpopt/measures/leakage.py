@@ -27,7 +27,7 @@ from ldpopt.measures import selection
 from ldpopt.measures.estimate import Estimate
 from ldpopt.measures.selection_lp import Branching
 from ldpopt.measures.selection_matching import adjacency, matched_selection
-from ldpopt.models.secrets import read_matrix, selection_program
+from ldpopt.models.rows_of_secrets import read_matrix, selection_program
 
 EFFORT = 1_000_000
 """Nodes of the branching times entries of the matrix: a minute, roughly."""

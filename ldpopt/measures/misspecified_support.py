@@ -5,7 +5,7 @@ feasible ones. Data whose records fall into the missed categories B are released
 categories and B, which betrays B. Everything depends on a data set through its secret and B alone, and
 on a release through its secret and the missed categories S that occur in it: the leakage is a small
 selection program, one B per secret. The secret is the number of records in one known category. For many
-missed categories, whose subsets cannot be listed, :mod:`ldpopt.measures.missed_cover` bounds the
+missed categories, whose subsets cannot be listed, :mod:`ldpopt.measures.missed_categories` bounds the
 leakage from both sides.
 """
 
@@ -25,7 +25,7 @@ from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.measures import selection
 from ldpopt.measures.leakage import LeakageBounds
-from ldpopt.measures.missed_cover import cover_bounds, reach_matrix
+from ldpopt.measures.missed_categories import cover_bounds, reach_matrix
 from ldpopt.measures.selection_lp import Branching
 from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse, log_count
 

@@ -28,8 +28,8 @@ from ldpopt.measures import posterior_sampler
 from ldpopt.measures.channel import mechanism_of
 from ldpopt.measures.estimate import ROUNDING, Estimate
 from ldpopt.measures.evidence import log_evidence
-from ldpopt.measures.expansion import expanded
-from ldpopt.measures.marginals import BetaMixture, Empirical, Marginal, draw
+from ldpopt.measures.linear_form_products import expanded
+from ldpopt.measures.posterior_marginals import BetaMixture, Empirical, Marginal, draw
 from ldpopt.measures.response_series import ONE, ResponseSeries, Scaled, response_level
 from ldpopt.measures.tallies import Tallies
 from ldpopt.models.priors import Dirichlet, Prior, dirichlet_prior

@@ -20,7 +20,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.measures import response_evidence
 from ldpopt.measures.estimate import ROUNDING, Estimate
-from ldpopt.measures.expansion import expanded, one, times_form
+from ldpopt.measures.linear_form_products import expanded, one, times_form
 from ldpopt.measures.response_series import ONE, Scaled, response_level
 from ldpopt.measures.tallies import (
     Tallies,

@@ -126,9 +126,9 @@ def conditional_reporting(
     parts = _blocks(blocks, *given.shape)
     columns, outputs = [], []
     for y, t in enumerate(announced):
-        told = parts[t].matrix
-        drawn = np.tile(given[t] @ told, (given.shape[1], 1))
-        rows = [first.matrix[s, y] * (told if s == t else drawn) for s in range(len(given))]
+        second = parts[t].matrix
+        drawn = np.tile(given[t] @ second, (given.shape[1], 1))
+        rows = [first.matrix[s, y] * (second if s == t else drawn) for s in range(len(given))]
         columns.append(np.vstack(rows))
         outputs += [(first.outputs[y], v) for v in parts[t].outputs]
     return Mechanism(_rows(np.hstack(columns)), product(*map(range, given.shape)), outputs)

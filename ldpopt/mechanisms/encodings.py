@@ -227,8 +227,8 @@ class LocalHashing(SetMechanism):
         bucket = self._hash(seed, own.astype(np.uint64))
         keep = rng.random(len(own)) < self.own
         step = rng.integers(1, self.g, size=len(own), dtype=np.uint64)
-        told = np.where(keep, bucket, (bucket + step) % np.uint64(self.g))
-        return np.column_stack([seed, told])
+        reported = np.where(keep, bucket, (bucket + step) % np.uint64(self.g))
+        return np.column_stack([seed, reported])
 
     def supports(self, reports: Reports) -> NDArray[np.bool_]:
         """Mark the values whose hash is the reported bucket."""

@@ -92,7 +92,7 @@ class Moments(NamedTuple):
     covariance: Callable[[], Array]
 
 
-class Told(NamedTuple):
+class WorstReport(NamedTuple):
     """The report at which a level is attained.
 
     Attributes:
@@ -172,7 +172,7 @@ class Randomizer(Protocol):
             uncertainty: the distributions of the inputs (s, u) against which s is hidden.
         """
 
-    def told(self, y: int, secrets: str) -> Told:
+    def worst_report(self, y: int, secrets: str) -> WorstReport:
         """Say by which report secrets are told apart best.
 
         Args:

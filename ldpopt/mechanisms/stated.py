@@ -31,10 +31,10 @@ from ldpopt.mechanisms.randomizer import (
     Randomizer,
     RandomWords,
     Reports,
-    Told,
     Unbiased,
     Values,
     Words,
+    WorstReport,
 )
 
 MOST_WORDS = 1 << 22
@@ -123,10 +123,10 @@ class StatedEncoding(Randomizer):
         """Return :attr:`pair`: all inputs are treated alike, and hidden whatever the distribution."""
         return self.pair, None
 
-    def told(self, y: int, secrets: str) -> Told:
+    def worst_report(self, y: int, secrets: str) -> WorstReport:
         """Name the reports that support one of two inputs alone: any two will do."""
         said = "supports one of two inputs and not the other"
-        return Told(f"any that {said}", "", f"by a report that {said}")
+        return WorstReport(f"any that {said}", "", f"by a report that {said}")
 
     @abstractmethod
     def likeliest(self) -> tuple[Fraction, str]:

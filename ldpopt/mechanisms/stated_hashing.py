@@ -81,9 +81,9 @@ class StatedHashing(UncorrelatedEncoding):
         g, size = self.buckets, self.points.shape[1]
         seeds = uniform(block[:, :size], g, more)
         bucket = (seeds * self.points[x]).sum(axis=1) % g
-        told = block[:, size] < steps(self.plain["own"])
+        kept = block[:, size] < steps(self.plain["own"])
         step = 1 + uniform(block[:, size + 1], g - 1, more)
-        bucket = np.where(told, bucket, (bucket + step) % g)
+        bucket = np.where(kept, bucket, (bucket + step) % g)
         return (seeds * g ** np.arange(size)).sum(axis=1) * g + bucket
 
     def _parts(self, reports: Reports) -> tuple[Indices, Indices]:
@@ -112,14 +112,14 @@ class StatedHashing(UncorrelatedEncoding):
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """How many buckets there are, how many digits an input has, how likely its bucket is told."""
+        """How many buckets there are, how many digits an input has, how likely it reports its bucket."""
         return {"buckets": self.buckets, "digits": self.digits, "own": steps(self.plain["own"])}
 
     def comparisons(self, x: int) -> Iterator[tuple[int, int]]:
         """Yield that of the bucket, and those that refuse numbers: of a digit, and of another bucket."""
-        told = self.words - 2
-        yield told, steps(self.plain["own"])
-        for place, most in ((0, self.buckets), (told + 1, self.buckets - 1)):
+        kept = self.words - 2
+        yield kept, steps(self.plain["own"])
+        for place, most in ((0, self.buckets), (kept + 1, self.buckets - 1)):
             yield place, 2**BITS - 2**BITS % most
 
 

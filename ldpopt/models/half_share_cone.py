@@ -18,7 +18,7 @@ from scipy.spatial import HalfspaceIntersection, QhullError
 
 from ldpopt.core.validate import Array
 from ldpopt.models.chi2_ball import bound_of, least, worst
-from ldpopt.models.exact_cone import SHRINK, raised
+from ldpopt.models.chi2_cone import SHRINK, raised
 from ldpopt.models.uncertainty_sets import Chi2Set
 
 THIN = 1e-9

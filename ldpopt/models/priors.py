@@ -66,7 +66,7 @@ class Prior(ABC):
 
     def differential_entropy(self) -> float:
         """Compute h(P) of (2.1); only a continuous prior has one."""
-        raise InvalidInputError("this prior has no density, hence no differential entropy")
+        raise InvalidInputError("this prior has no density, so no differential entropy")
 
     def check_size(self, inputs: int) -> None:
         """Refuse a mechanism with another number of inputs."""

@@ -1,6 +1,6 @@
 """The cone of all columns that are private against a convex set, by the members that cut it out.
 
-As for the χ² set (:mod:`ldpopt.models.exact_cone`): {w ≥ 0 : P(U|s)·w_s ≤ e^ε P(U|z)·w_z for all
+As for the χ² set (:mod:`ldpopt.models.chi2_cone`): {w ≥ 0 : P(U|s)·w_s ≤ e^ε P(U|z)·w_z for all
 P ∈ F, s ≠ z} is an intersection of half-spaces. The oracle climbs P(y|s) − e^ε P(y|z) over F.
 """
 
@@ -18,7 +18,7 @@ from ldpopt.core import certify
 from ldpopt.core.exact import SetPrivacy, UncertaintySet, exact_columns, exp_below
 from ldpopt.core.forms.cut_program import Cut
 from ldpopt.core.validate import Array
-from ldpopt.models.exact_cone import ROOM, WORST, plain_columns
+from ldpopt.models.chi2_cone import ROOM, WORST, plain_columns
 from ldpopt.models.set_climb import Climb, Place
 
 
@@ -126,7 +126,7 @@ class SetCone:
         """Move columns of a known excess towards the constant one until they are private.
 
         The excess is convex and homogeneous, and 1 − e^ε for the constant column 1. Raising single
-        secrets instead (:func:`ldpopt.models.exact_cone.raised`) leaves more pairs without room;
+        secrets instead (:func:`ldpopt.models.chi2_cone.raised`) leaves more pairs without room;
         the proof that a column is private then took twice as long.
         """
         room = ROOM * columns.max(axis=0)

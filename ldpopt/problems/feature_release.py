@@ -26,7 +26,7 @@ from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.subset_program import Subset, SubsetProgram
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.problem import Example, Measure, Problem
-from ldpopt.measures.proven_risk import least_risk, risk_beside
+from ldpopt.measures.safe_features import least_risk, risk_beside
 from ldpopt.problems.composition_bound import read_marginals
 from ldpopt.tables.codes import Codes, chosen_columns, group_sizes, value_codes
 
@@ -50,7 +50,7 @@ class FeatureRelease(Problem):
 
     * ``marginals`` (all that the curator of Bravo-Hermsdorff et al. 2022, Section 5 knows): the least
       bound on the exposure that the rules theorem-3-tight and theorem-2 prove with any thresholds, for
-      all joint distributions with these marginals (:mod:`ldpopt.measures.proven_risk`). Claimed: no
+      all joint distributions with these marginals (:mod:`ldpopt.measures.safe_features`). Claimed: no
       joint with these marginals exposes more than the budget. OPTIMAL: no heavier set is *proven* safe
       by these two rules. A heavier set may still be safe.
     * ``table``: the fraction of its users that are exposed, as a trusted curator would compute it.

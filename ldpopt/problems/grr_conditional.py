@@ -79,16 +79,16 @@ class GRRConditional(Reporting):
         """Compute the utility (86)."""
         secrets = self.uncertainty.secrets
         if self.blocks == "optimal":
-            pairs = zip(first, self.told(blocks), strict=True)
-            return np.array([best_block(Announced(secrets, told), len(told), x)[0] for x, told in pairs])
+            pairs = zip(first, self.block_information(blocks), strict=True)
+            return np.array([best_block(Announced(secrets, each), len(each), x)[0] for x, each in pairs])
         c, d = response(len(secrets), first)
         return response_information(secrets, first) + (c + d) * self.block_utilities(blocks)
 
     def block_utilities(self, levels: Array) -> Array:
         """Compute I(R^S(U); U | S) for every row of levels."""
-        return self.told(levels) @ self.uncertainty.secrets
+        return self.block_information(levels) @ self.uncertainty.secrets
 
-    def told(self, levels: Array) -> Array:
+    def block_information(self, levels: Array) -> Array:
         """Compute I(R^s(U); U | S = s) for every row of levels and every s."""
         if self.blocks == "grr":
             return response_information(self.given, levels)
@@ -121,7 +121,7 @@ class GRRConditional(Reporting):
     def _announcing(self, point: Array) -> tuple[Mechanism, list[int]]:
         """Find the best report on s at a point, and the secret that each of its outputs announces."""
         prior = self.uncertainty.secrets
-        utility = Announced(prior, self.told(self.block_levels(point)[None])[0])
+        utility = Announced(prior, self.block_information(self.block_levels(point)[None])[0])
         _, report = best_block(utility, len(prior), self.epsilon - float(point[0]))
         return report, utility.secrets(report.matrix)
 
@@ -136,9 +136,9 @@ class GRRConditional(Reporting):
 class Announced:
     """What a report on s and u is worth if each output announces the secret of which u tells most."""
 
-    def __init__(self, prior: Array, told: Array) -> None:
+    def __init__(self, prior: Array, information: Array) -> None:
         """Take the law of the secrets, and what u is worth where each is announced and true."""
-        self.information, self.weights = MutualInformation(prior), prior * told
+        self.information, self.weights = MutualInformation(prior), prior * information
 
     def __call__(self, columns: Array) -> Array:
         """Evaluate every column: sublinear, as a sum of such functions."""

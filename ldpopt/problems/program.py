@@ -145,8 +145,8 @@ class Program(ComposedProblem):
         high = (1 + math.sqrt(1 - 4 / (math.exp(0.7) + 3))) / 2
         yield Example(cls(notions.Renyi(0.7, 2), pair), high, 1e-8)
         # randomised response: its J has the eigenvalue ((E − 1)/(E + 1))² next to that of J P = 1
-        told = 2 * math.log((E - 1) / (E + 1)) + math.log(2) - math.log(0.5)
-        yield Example(cls(notions.LDP(1), objectives.LogDet([0.5, 0.5])), told, 1e-8)
+        known = 2 * math.log((E - 1) / (E + 1)) + math.log(2) - math.log(0.5)
+        yield Example(cls(notions.LDP(1), objectives.LogDet([0.5, 0.5])), known, 1e-8)
         counted = objectives.Queries(np.eye(4), prior)
         yield Example(cls(notions.LDP(1), counted), (34.224891557110 - 1) / 4, 1e-8)
 

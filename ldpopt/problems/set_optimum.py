@@ -110,8 +110,8 @@ class SetOptimum(CutProblem):
         """Give optima: max I(S; Y) + H(U | S) for a known distribution, and one proven by a tree."""
         p = np.array([[0.3, 0.2], [0.15, 0.35]])
         high = math.e / (1 + math.e)  # both secrets are equally likely
-        told = math.log(2) + high * math.log(high) + (1 - high) * math.log(1 - high)
-        known = told - float((p * np.log(p / 0.5)).sum())
+        information = math.log(2) + high * math.log(high) + (1 - high) * math.log(1 - high)
+        known = information - float((p * np.log(p / 0.5)).sum())
         yield Example(cls(1.0, {"kind": "known", "p": p.tolist()}), known, 1e-8)
         ball = {"kind": "total-variation", "p_hat": p.tolist(), "radius": 0.02}
         yield Example(cls(1.0, ball), 0.734931826, 1e-8)

@@ -14,7 +14,7 @@ from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures import selection
-from ldpopt.models.secrets import (
+from ldpopt.models.rows_of_secrets import (
     plain_matrix,
     plain_secret,
     read_matrix,

@@ -138,8 +138,8 @@ class UEConditional(GRRConditional):
         def objective(points: Array) -> Array:
             g, kappa = np.exp(points[:, 0]), points[:, 1]
             lam = self.smallest(kappa, self.epsilon - points[:, 0])
-            told = unary_bound.information(weights(E / g), kappa, lam)
-            return told + kappa * self.block_utilities(level_of(k, rights(limits(g), g)))
+            first = unary_bound.information(weights(E / g), kappa, lam)
+            return first + kappa * self.block_utilities(level_of(k, rights(limits(g), g)))
 
         def upper(low: Array, high: Array) -> Array:
             g = np.exp(low[:, 0]), np.exp(high[:, 0])

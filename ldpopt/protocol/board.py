@@ -68,7 +68,7 @@ class Board:
 
         Args:
             name: the role, or the name of a group of users.
-            content: what the party is told first.
+            content: the first announcement that the party gets.
             users: the numbers of the users that the process runs; empty for shuffler, curator and
                 analyst.
             most: the most bytes of one announcement of the party.

@@ -1,6 +1,6 @@
 """The curator's decision, and what may be said of it.
 
-The marginals of round 1 prove something about *those* users' rows. Round 2 collects rows anew, and
+The marginals of round 1 prove something about *those* users' rows. Round 2 collects rows again, and
 nobody can prove that they are the same rows. So the words say what each user who changed may cost, and
 beside them stands what was measured on the rows that arrived.
 """

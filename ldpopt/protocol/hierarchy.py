@@ -7,7 +7,7 @@ once more from the counts of that session, and its analyst gets the rows.
 
 Whether a set may be asked about is decided in rationals, from the counts of the levels before: a set
 that was asked about is one feature with known counts, so the rules of
-:mod:`ldpopt.measures.proven_risk` apply to every partition into such blocks.
+:mod:`ldpopt.measures.safe_features` apply to every partition into such blocks.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class _Asking:
     def proof(self, subset: Subset) -> tuple[Subset, ...]:
         """Find blocks whose counts prove that the set exposes few users; none if there are none."""
         # solvers are imported only where a decision is made
-        from ldpopt.measures.proven_risk import provably_safe
+        from ldpopt.measures.safe_features import provably_safe
 
         for blocks in partitions(subset, self.known):
             known = [self.known[block] for block in blocks]

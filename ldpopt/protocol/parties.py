@@ -1,6 +1,6 @@
 """The parties as processes: each makes its keys itself, and never shows a private one.
 
-A process is told by the bulletin board what is public (on its standard input) and announces what is
+A process gets from the bulletin board what is public (on its standard input) and announces what is
 public (on its standard output); notes travel over loopback sockets from party to party. Run by
 :func:`ldpopt.protocol.run_protocol`.
 """

@@ -1,7 +1,7 @@
 """What all parties of a run agree on: the session, its two rounds, and who signs what.
 
 The name of a session is a hash of everything that was agreed. Every seal and every signature is bound to
-it, to the round and to a purpose, so parties that were told different things cannot talk to each other,
+it, to the round and to a purpose, so parties that got different announcements cannot talk to each other,
 and nothing said in one session, round or role can be used in another.
 """
 

@@ -30,7 +30,7 @@ from ldpopt.mechanisms.randomizer import Randomizer, Values
 from ldpopt.tables.domain import Attribute, Domain
 
 MOST_ROWS = 10**10
-"""No table of people has more rows; what takes more is not told by any."""
+"""No table of people has more rows; what takes more rows cannot be estimated from any."""
 
 
 class Group(NamedTuple):

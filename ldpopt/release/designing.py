@@ -26,8 +26,8 @@ from ldpopt.release.methods import METHODS, MOST_ROWS, chosen
 from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public
 from ldpopt.release.question import MOST_PUBLIC, Question
 from ldpopt.release.several import LEVELS, several
+from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.domain import Domain
-from ldpopt.tables.hierarchy import Levels
 from ldpopt.tables.survey import Bins, survey
 
 GAP, SECONDS = 1e-6, 30.0

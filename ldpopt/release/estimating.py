@@ -30,7 +30,7 @@ from ldpopt.models.priors import Dirichlet
 from ldpopt.release.accuracy import Group, estimated_groups
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.ranges import confidence_intervals
-from ldpopt.release.reading import report_counts
+from ldpopt.release.released_reports import report_counts
 
 MOST_DRAWN = 60
 """Combinations of columns with more frequencies are left out of the plot."""

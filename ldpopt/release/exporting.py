@@ -26,9 +26,9 @@ from ldpopt.core.exact import MISSING, OTHER
 from ldpopt.core.validate import choice
 from ldpopt.mechanisms.randomizer import BITS, Randomizer, RandomWords, Words
 from ldpopt.release.designing import AnyDesign
-from ldpopt.release.reading import PREFIX
+from ldpopt.release.promises import against, promise
+from ldpopt.release.released_reports import PREFIX
 from ldpopt.release.releasing import check_certificate
-from ldpopt.release.words import against, promise
 from ldpopt.tables.domain import Column
 
 MOST = sys.float_info.max

@@ -29,8 +29,8 @@ from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.engine.verifying import Verification, verify_within
 from ldpopt.problems.feature_release import FeatureRelease, anonymity
+from ldpopt.tables.batches import TableReader, open_table
 from ldpopt.tables.codes import Codes, group_sizes
-from ldpopt.tables.files import TableReader, open_table
 from ldpopt.tables.unpacking import check_words
 
 MOST_CELLS = 3_000_000

@@ -30,10 +30,10 @@ from ldpopt.mechanisms.randomizer import (
     Randomizer,
     RandomWords,
     Reports,
-    Told,
     Unbiased,
     Values,
     Words,
+    WorstReport,
 )
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
@@ -88,9 +88,9 @@ class Matrix(Randomizer):
         """Return the matrix itself."""
         return self.mechanism, uncertainty
 
-    def told(self, y: int, secrets: str) -> Told:
+    def worst_report(self, y: int, secrets: str) -> WorstReport:
         """Name the report."""
-        return Told(self._named(y), secrets, f"at report {y}: {secrets}")
+        return WorstReport(self._named(y), secrets, f"at report {y}: {secrets}")
 
     def _named(self, y: int) -> str:
         label = self.mechanism.outputs[y]

@@ -72,7 +72,7 @@ class Method(NamedTuple):
     refusal: Callable[[Question], str | None]
     solver: str = "auto"
     repeats: Repeats | None = None
-    """The method that it solves many times, if it does; its time cannot be told from one solve."""
+    """The method that it solves many times, if it does; one solve does not show how long it takes."""
     automatic: Callable[[Question], bool] = _always
     """Whether ``auto`` may choose it for a question to which it applies."""
     adds_up: bool = False

@@ -29,7 +29,7 @@ from ldpopt.release.accuracy import (
 from ldpopt.release.designing import GAP, SECONDS
 from ldpopt.release.methods import BUILT, METHODS, MOST_ROWS, applicable
 from ldpopt.release.question import Question
-from ldpopt.tables.hierarchy import Levels
+from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.survey import Bins, Survey, survey
 
 LEVELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)

@@ -165,7 +165,7 @@ class PublicDesign(Released):
     def recovery(self) -> str:
         """What of the counts can be computed back from the mechanism, in words.
 
-        It is decided anew, whatever the file says.
+        It is decided again, whatever the file says.
         """
         width, asked = self.domain.shape[1], self.promise
         return WORDS[self.randomizer.recoverable(width, asked.method, asked.epsilon)]

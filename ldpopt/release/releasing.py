@@ -28,8 +28,8 @@ from ldpopt.core.workers import Parallel, workers
 from ldpopt.mechanisms.randomizer import secure_words, seeded_words
 from ldpopt.release.agreement import Agreement, agreement
 from ldpopt.release.designing import AnyDesign, opened
-from ldpopt.release.reading import PREFIX, written_sets
-from ldpopt.tables.files import TableReader, check_name, open_table
+from ldpopt.release.released_reports import PREFIX, written_sets
+from ldpopt.tables.batches import TableReader, check_name, open_table
 
 Counts = NDArray[np.int64]
 Drawn = tuple[Counts, NDArray[Any]]
@@ -40,7 +40,7 @@ def reports(table: Any, made: AnyDesign, *, seed: int | None = None) -> Iterator
     """Draw the reports of a table's rows, a batch at a time.
 
     Args:
-        table: what :func:`ldpopt.tables.files.open_table` reads.
+        table: what :func:`ldpopt.tables.batches.open_table` reads.
         made: the design of the mechanism.
         seed: makes the noise repeatable, and so removable by whoever knows it; never release that.
 
@@ -69,7 +69,8 @@ def privatize(
     """Write the released file of a table, whole or not at all; returns the number of rows.
 
     Args:
-        table: what :func:`ldpopt.tables.files.open_table` reads; an unknown value is named with its row.
+        table: what :func:`ldpopt.tables.batches.open_table` reads; an error names the row of an unknown
+            value.
         mechanism: the design, or its file, private or public; one whose certificate the checker refutes
             is not used.
         out: a name that ends in .csv or .parquet; or a directory, which gets a Parquet file for every

@@ -32,9 +32,9 @@ from ldpopt.measures.repeated_reports import Together, together
 from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
+from ldpopt.release.promises import against
 from ldpopt.release.publishing import PublicDesign
 from ldpopt.release.releasing import digest
-from ldpopt.release.words import against
 
 SUFFIX = ".releases.json"
 ROUNDING = 1e-9

@@ -15,10 +15,10 @@ from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.models.utilities import entropy
 from ldpopt.release.designed import Design
-from ldpopt.report.files import Loaded
-from ldpopt.report.parts import Fact, Summary
-from ldpopt.report.question import title
-from ldpopt.report.words import abbreviated, number
+from ldpopt.report.loading import Loaded
+from ldpopt.report.sections import Fact, Summary
+from ldpopt.report.subject import title
+from ldpopt.report.wording import abbreviated, number
 
 STATUS_WORDS = {
     Status.OPTIMAL: "proven optimal among {among}, to the gap that was asked for",
@@ -60,7 +60,7 @@ def summary(loaded: Loaded, name: str) -> Summary:
         _share(loaded) or "–",
         _bound(result),
         _gap(result),
-        loaded.verification.marked_utility(loaded.verification.told(result.status.value)),
+        loaded.verification.marked_utility(loaded.verification.status(result.status.value)),
     )
 
 

@@ -15,13 +15,13 @@ from ldpopt.engine.verifying import NOT_CERTIFIED, NOT_CHECKED
 from ldpopt.release.accuracy import accuracies
 from ldpopt.release.designed import Design
 from ldpopt.release.matrix import Matrix
-from ldpopt.release.words import margin, promise_of
-from ldpopt.report import figures, tradeoff
+from ldpopt.release.promises import margin, promise_of
+from ldpopt.report import page_figures, tradeoff
 from ldpopt.report.answer import data_entropy, proven_ceiling
-from ldpopt.report.files import Loaded
 from ldpopt.report.heatmap import probability
-from ldpopt.report.parts import Curve
-from ldpopt.report.words import isolated, label_text, number
+from ldpopt.report.loading import Loaded
+from ldpopt.report.sections import Curve
+from ldpopt.report.wording import isolated, label_text, number
 
 Progress = Callable[[int, int], None]
 MOST_CELLS = 400
@@ -86,7 +86,7 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
         f"Curves of {names}. This result: {number(own.value)} at ε = {in_full(own.epsilon)}. "
         "All numbers are in the table below the figure."
     )
-    svg, places, foot = figures.curve_svg(
+    svg, places, foot = page_figures.curve_svg(
         replace(found, series=tuple(like)),
         measure,
         content.entropy if isinstance(content, Design) else data_entropy(loaded),

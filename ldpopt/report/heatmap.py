@@ -9,11 +9,11 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.release.designed import Design
-from ldpopt.report import figures
+from ldpopt.report import page_figures
 from ldpopt.report.answer import known_distribution
-from ldpopt.report.files import Loaded
-from ldpopt.report.parts import Cell, Group, Heatmap
-from ldpopt.report.words import label_text
+from ldpopt.report.loading import Loaded
+from ldpopt.report.sections import Cell, Group, Heatmap
+from ldpopt.report.wording import label_text
 from ldpopt.tables.domain import Domain
 
 LARGE, MOST_CELLS = 40, 40_000
@@ -60,7 +60,7 @@ def _shaded(corner: str, named: list[tuple[str, str]], mechanism: Mechanism, p: 
         groups=list(_groups(named, mechanism.matrix, largest)) if fits else [],
         overall=_cells(p @ mechanism.matrix, largest) if fits and p is not None else [],
         largest=probability(largest),
-        image=figures.mechanism_png(mechanism, [len(group) for group in secrets]) if large else "",
+        image=page_figures.mechanism_png(mechanism, [len(group) for group in secrets]) if large else "",
         large=large,
     )
 

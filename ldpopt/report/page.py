@@ -24,20 +24,10 @@ from ldpopt.release.designed import Design
 from ldpopt.release.publishing import SECTION
 from ldpopt.release.repetition import most_about_one, releases, total
 from ldpopt.report.answer import answer, plain_answer, summary
+from ldpopt.report.audit_summary import audited, certificate_audit, witness, worst_case
 from ldpopt.report.curve import Progress, trade_off_curve
-from ldpopt.report.files import Loaded, Published, is_internal, read, read_public
 from ldpopt.report.heatmap import design_heatmap, heatmap
-from ldpopt.report.parts import Fact, Part, Summary
-from ldpopt.report.privacy import audited, certificate_audit, witness, worst_case
-from ldpopt.report.question import (
-    design_question,
-    explanation,
-    problem_question,
-    promised,
-    proven,
-    released,
-    title,
-)
+from ldpopt.report.loading import Loaded, Published, is_internal, read, read_public
 from ldpopt.report.rendering import rendered
 from ldpopt.report.reproducing import (
     design_commands,
@@ -46,8 +36,18 @@ from ldpopt.report.reproducing import (
     result_commands,
     unsaid,
 )
+from ldpopt.report.sections import Fact, Part, Summary
 from ldpopt.report.signing import ledger, signing
-from ldpopt.report.words import number
+from ldpopt.report.subject import (
+    design_question,
+    explanation,
+    problem_question,
+    promised,
+    proven,
+    released,
+    title,
+)
+from ldpopt.report.wording import number
 from ldpopt.tables import datasets
 
 INTERNAL = "Internal, holds statistics of the table"

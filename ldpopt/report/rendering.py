@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ldpopt.core.exact import OPEN, Verdict
-from ldpopt.report.words import isolated, number, spelt
+from ldpopt.report.wording import isolated, number, spelt
 
 VERDICTS: dict[Verdict, str] = {True: "holds", False: "refuted", None: "undecided", OPEN: "open"}
 """The name of a verdict in templates and in the style."""

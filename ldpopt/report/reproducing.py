@@ -17,8 +17,8 @@ from ldpopt.release.accuracy import query_rows
 from ldpopt.release.designed import Design
 from ldpopt.release.methods import METHODS
 from ldpopt.tables import datasets
+from ldpopt.tables.batches import open_table
 from ldpopt.tables.domain import Column
-from ldpopt.tables.files import open_table
 
 
 class Command(NamedTuple):

@@ -19,6 +19,7 @@ from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.intervals import LEVEL
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
+from ldpopt.release.promises import against, caveat, hides_all, margin
 from ldpopt.release.publishing import PublicDesign
 from ldpopt.release.recovering import NOT_AT_ALL, WORDS
 from ldpopt.release.repetition import (
@@ -31,11 +32,10 @@ from ldpopt.release.repetition import (
     reports_together,
     total,
 )
-from ldpopt.release.words import against, caveat, hides_all, margin
-from ldpopt.report.files import Loaded, Published
-from ldpopt.report.parts import Fact
-from ldpopt.report.question import NO_COUNTS, promised, proven
+from ldpopt.report.loading import Loaded, Published
 from ldpopt.report.reproducing import embedded_table
+from ldpopt.report.sections import Fact
+from ldpopt.report.subject import NO_COUNTS, promised, proven
 
 ALWAYS = Fraction(999_999, 1_000_000)
 """An input with a report of at least this probability is named: it has practically no noise."""
@@ -183,11 +183,11 @@ def _guards(made: AnyDesign) -> Iterator[Guard]:
         yield Guard(f"somebody who also knows the {public.name} of the person", *informed)
         open_level = made.ldp_level
         meant = isinstance(made, Design) and open_level > epsilon * (1 + ROUNDING)
-        told = f": {public.name} is what the reports may tell" if meant else ""
+        purpose = f": {public.name} is what the reports may tell" if meant else ""
         yield Guard(
             f"somebody who wants to know the {public.name} of the person",
             *measured(open_level, epsilon),
-            f"{shift(open_level, public.name)}{told} [{NOT_CHECKED}]",
+            f"{shift(open_level, public.name)}{purpose} [{NOT_CHECKED}]",
         )
     if isinstance(made, Design) and not made.public.universal:
         yield Guard(

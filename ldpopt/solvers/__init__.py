@@ -84,7 +84,7 @@ def solvers_of(form: type[Form]) -> Iterator[str]:
     """List the names of the solvers of a form, in the order that ``auto`` tries them.
 
     Those of other packages are imported to ask which form they solve; one that cannot be imported is
-    listed, so that whoever asks for it is told why.
+    listed, so that asking for it gives the reason.
     """
     for name in dict.fromkeys(getattr(cls, "name", "") for cls in form.__mro__):
         yield from BY_FORM.get(name, ())

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.optimize import linprog
 
-from ldpopt.core import elsewhere
+from ldpopt.core import child_process
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram
@@ -51,7 +51,7 @@ class Cdd(Solver[ColumnProgram]):
         if limits.deadline is None or form.cone.dimension <= 8:
             rays = enumerate_rays(A)
         else:  # cddlib knows no time limit
-            rays = np.asarray(elsewhere.call(enumerate_rays, A, limits=limits), np.float64)
+            rays = np.asarray(child_process.call(enumerate_rays, A, limits=limits), np.float64)
         return solve_listed(rays, form.utility(rays), limits)
 
 

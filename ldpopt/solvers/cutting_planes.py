@@ -75,7 +75,7 @@ class CuttingPlanes(Solver[CutProgram]):
             self._keep(search, None, limits, half)
         with suppress(OutOfTime):
             # the largest shares of the time left: for better columns in place of those in use (small
-            # tables find them soon); for columns from elsewhere; for the tree. The rest is for the
+            # tables find them soon); for those of other methods; for the tree. The rest is for the
             # proof.
             self._improve(search, limits.part(0.7), limits, half)
         with suppress(OutOfTime):

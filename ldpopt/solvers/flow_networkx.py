@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.core import elsewhere
+from ldpopt.core import child_process
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
@@ -44,7 +44,7 @@ class FlowNetworkx(Solver[SelectionProgram]):
         if limits.deadline is None or form.matrix.shape[0] * form.matrix.shape[1] <= 2_000:
             found = cheapest_flow(*task)
         else:
-            found = np.asarray(elsewhere.call(cheapest_flow, *task, limits=limits), np.int64)
+            found = np.asarray(child_process.call(cheapest_flow, *task, limits=limits), np.int64)
         stats: dict[str, float] = {"edges": float(found[0]), "cost": float(found[1])}
         with limits.proving():
             return matched_solution(form, found[2:], stats)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.core import elsewhere
+from ldpopt.core import child_process
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selection_program import SelectionProgram
@@ -46,7 +46,7 @@ class FlowOrtools(Solver[SelectionProgram]):
         heads = np.concatenate([np.arange(count), rows, np.tile(outputs, m), np.full(n, sink)])
         costs = np.concatenate([np.zeros(count + m, np.int64), cost.ravel(), np.zeros(n, np.int64)])
         # in another process: OR-Tools and highspy each bring a HiGHS, and these clash
-        flow = elsewhere.call(cheapest_flow, tails, heads, costs, limits=limits)
+        flow = child_process.call(cheapest_flow, tails, heads, costs, limits=limits)
         between = flow[count + m : count + m + m * n].reshape(m, n)
         taken = np.flatnonzero(between[np.arange(m), form.matrix.indices])
         matching = np.full(count, -1)

@@ -1,4 +1,4 @@
-"""Add, group by group, the row that covers most anew: fast, and at least half of the optimum."""
+"""Take, group by group, the row that covers most of what is left: fast, at least half of the optimum."""
 
 from __future__ import annotations
 

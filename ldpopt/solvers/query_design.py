@@ -153,7 +153,7 @@ def best_for_queries(
         columns: the columns, which contain those of a mechanism that leaves nothing open.
         gap: the relative gap between value and bound at which the search ends.
         expired: asked in every round whether the time is over.
-        found: told of every round's answer.
+        found: called with every round's answer.
     """
     program = _Program(p, queries)
     best: Answer | None = None

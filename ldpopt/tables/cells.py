@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import unshown
 from ldpopt.core.workers import Parallel
-from ldpopt.tables.files import Batch, Found, TableReader
+from ldpopt.tables.batches import Batch, Found, TableReader
 
 ABSENT = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 """Cells that mean "nothing is known", beside empty ones."""

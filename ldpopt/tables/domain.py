@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.exact import OTHER
+from ldpopt.tables.batches import Batch, TableReader
 from ldpopt.tables.cells import MOMENT, absent, moments, numbered, numbers, quoted, text_cells, trimmed
-from ldpopt.tables.files import Batch, TableReader
 
 Codes = NDArray[np.int64]
 WORD = re.compile(r"[\w%/()+-]+")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import MISSING, bin_names
+from ldpopt.tables.batches import TableReader, open_table
 from ldpopt.tables.cells import (
     CompleteRows,
     absent,
@@ -30,9 +31,8 @@ from ldpopt.tables.cells import (
     trimmed,
     writing_hint,
 )
+from ldpopt.tables.coarser_levels import MOST_VALUES, Levels, coarsened
 from ldpopt.tables.domain import Attribute, Codes, Column, Domain
-from ldpopt.tables.files import TableReader, open_table
-from ldpopt.tables.hierarchy import MOST_VALUES, Levels, coarsened
 
 Bins = int | Sequence[float] | Sequence[str]
 """How many bins, or the edges between them: numbers, or dates and times as text."""

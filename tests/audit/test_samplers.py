@@ -9,8 +9,8 @@ import pytest
 from ldpopt.audit.auditing import audit
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.release import releasing
-from ldpopt.release.reading import paired
-from ldpopt.tables.files import open_table
+from ldpopt.release.released_reports import paired
+from ldpopt.tables.batches import open_table
 
 TABLE = "adult:sex-race"
 SURE = 1 - 1e-9
@@ -103,7 +103,7 @@ def test_pairs_are_aligned_across_batches(response, tmp_path, monkeypatch):
     x = np.concatenate(list(response.domain.rows(open_table(TABLE))))[:5000]
     table = pa.table(pa.Table.from_batches(open_table(TABLE).batches(["sex", "race"])).slice(0, 5000))
     pa.csv.write_csv(table, tmp_path / "table.csv")
-    monkeypatch.setattr("ldpopt.tables.files.BATCH_BYTES", 1000)
+    monkeypatch.setattr("ldpopt.tables.batches.BATCH_BYTES", 1000)
     reports = np.arange(5000) % 10
     parts = list(paired(response, tmp_path / "table.csv", released(response, reports)))
     assert len(parts) > 10

@@ -8,8 +8,8 @@ import pytest
 from ldpopt.engine import solving as engine
 from ldpopt.release import exposing
 from ldpopt.release.exposing import exposed
-from ldpopt.release.words import release_in_words
-from ldpopt.report.exposure import _across, _up, curve
+from ldpopt.release.promises import release_in_words
+from ldpopt.report.exposure_page import _across, _up, curve
 
 ROWS = "age,place\n" + "old,town\n" * 6 + "old,village\n" * 3 + "young,town\n"
 

@@ -8,7 +8,7 @@ import pytest
 from ldpopt.checker.kernel.claims import Claim
 from ldpopt.engine import verifying
 from ldpopt.engine.verifying import Verification
-from ldpopt.release import words
+from ldpopt.release import promises
 from ldpopt.release.designing import design
 
 SPEC = {"problem": "staircase", "params": {"epsilon": 1.0, "prior": [0.5, 0.3, 0.2]}}
@@ -106,10 +106,10 @@ def test_frequencies_known_badly_for_no_reason_are_remarked():
     days = {"day": np.random.default_rng(0).integers(20, size=200_000)}
     made = design(days, "day", epsilon=1.0)
     assert all(part.margin(200_000) < 0.5 for part in made.accuracy())
-    assert words.advice(made, "information") == "; for frequencies design with --for estimates"
-    assert words.advice(made, "estimates") == ""
+    assert promises.advice(made, "information") == "; for frequencies design with --for estimates"
+    assert promises.advice(made, "estimates") == ""
     precise = design(days, "day", epsilon=1.0, method="learn")
-    assert words.advice(precise, "information") == ""
+    assert promises.advice(precise, "information") == ""
 
 
 @pytest.mark.parametrize(

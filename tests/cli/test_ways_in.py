@@ -11,7 +11,7 @@ import ldpopt as package
 from ldpopt import Mechanism
 from ldpopt.problems import PROBLEMS
 from ldpopt.release.methods import METHODS
-from ldpopt.tables.files import open_table
+from ldpopt.tables.batches import open_table
 
 VERBS = ("design", "privatize", "estimate", "audit", "report")
 

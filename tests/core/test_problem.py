@@ -20,7 +20,7 @@ from ldpopt.models.cones import SecretCone
 from ldpopt.models.utilities import Divergence, MutualInformation
 from ldpopt.problems import PROBLEMS
 from ldpopt.problems.column_problem import ColumnProblem
-from ldpopt.report.files import read
+from ldpopt.report.loading import read
 from ldpopt.report.page import page, parts
 
 COIN = Mechanism([[0.75, 0.25], [0.25, 0.75]])

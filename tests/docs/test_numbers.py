@@ -37,7 +37,7 @@ from ldpopt.problems import SetOptimum, UEConditional
 from ldpopt.problems.table_problem import RobustPrivacy, secret_ceiling
 from ldpopt.solvers._robust.half_bound import HalfSearch
 from ldpopt.solvers.finite_protocol import best_protocol
-from ldpopt.solvers.max_min import max_min_information
+from ldpopt.solvers.guaranteed_information import max_min_information
 from ldpopt.tables.datasets import adult_features
 from ldpopt.tables.datasets import table as embedded
 

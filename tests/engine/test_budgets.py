@@ -20,9 +20,9 @@ from ldpopt.release.designing import design, load_mechanism
 from ldpopt.release.exposing import exposed
 from ldpopt.release.planning import plan
 from ldpopt.report import page
-from ldpopt.report.files import read, read_public
+from ldpopt.report.loading import read, read_public
+from ldpopt.tables.batches import TableReader, open_table
 from ldpopt.tables.domain import Domain
-from ldpopt.tables.files import TableReader, open_table
 
 SMALL = {"s": ["a", "b"] * 20, "u": ["x", "y", "y", "x"] * 10}
 

@@ -11,9 +11,9 @@ from scipy.special import xlogy
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures.asymptotics import unobfuscated_utility
-from ldpopt.measures.digits import discretised_entropy, worst_prior
-from ldpopt.measures.growth import growth
+from ldpopt.measures.entropy_to_digits import discretised_entropy, worst_prior
 from ldpopt.measures.information_about_p import information_about_p
+from ldpopt.measures.information_growth import growth
 from ldpopt.measures.information_metrics import (
     asymptotic_utility,
     digit_utility,

@@ -16,7 +16,7 @@ from scipy.special import digamma
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures import information_about_p, information_metrics, tally_information
 from ldpopt.measures.asymptotics import HALF_LOG_2PIE, unobfuscated_utility
-from ldpopt.measures.growth import growth
+from ldpopt.measures.information_growth import growth
 from ldpopt.measures.information_metrics import (
     Estimate,
     asymptotic_utility,

@@ -14,7 +14,7 @@ from ldpopt import solve, verify
 from ldpopt.checker.kernel.proofs.exposure_rules import provable
 from ldpopt.core.form import Status
 from ldpopt.core.forms.threshold_search import ThresholdSearch
-from ldpopt.measures import proven_risk
+from ldpopt.measures import safe_features
 from ldpopt.measures.exposure_curve import exposure
 from ldpopt.measures.exposure_rules import best_choice, exact_marginals
 from ldpopt.problems import FeatureRelease
@@ -23,15 +23,15 @@ FAIR = np.array([0.5, 0.5])
 
 
 def least_risk(marginals, t):
-    return proven_risk.least_risk(exact_marginals(marginals), t)
+    return safe_features.least_risk(exact_marginals(marginals), t)
 
 
 def risk_beside(marginals, t, budget):
-    return proven_risk.risk_beside(exact_marginals(marginals), t, budget)
+    return safe_features.risk_beside(exact_marginals(marginals), t, budget)
 
 
 def provably_safe(marginals, t, budget):
-    return proven_risk.provably_safe(exact_marginals(marginals), t, budget)
+    return safe_features.provably_safe(exact_marginals(marginals), t, budget)
 
 
 def twentieths(rng, features):

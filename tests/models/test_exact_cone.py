@@ -8,7 +8,7 @@ from known import TABLE
 
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.measures.levels import rldp_level
-from ldpopt.models.exact_cone import ExactCone
+from ldpopt.models.chi2_cone import ExactCone
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems import RobustOptimum
 from ldpopt.problems._robust.exact_proof import exact_proof

@@ -14,7 +14,7 @@ from ldpopt.release.accuracy import MOST_ROWS, Accuracy, accuracies, column_grou
 from ldpopt.release.comparing import best
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.matrix import Matrix
-from ldpopt.release.words import margin, outcome
+from ldpopt.release.promises import margin, outcome
 
 RNG = np.random.default_rng(3)
 N = 3000

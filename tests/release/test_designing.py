@@ -21,8 +21,8 @@ from ldpopt.release import comparing, designing, methods
 from ldpopt.release.comparing import best, compare
 from ldpopt.release.designing import design, load_design, with_width
 from ldpopt.release.methods import METHODS, applicable, chosen
+from ldpopt.release.promises import learnable, merging
 from ldpopt.release.question import Question
-from ldpopt.release.words import learnable, merging
 
 SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}
 

@@ -15,8 +15,8 @@ from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.accuracy import likely
 from ldpopt.release.designing import design
 from ldpopt.release.estimating import frequencies
+from ldpopt.release.promises import learnable, outcome
 from ldpopt.release.ranges import confidence_intervals
-from ldpopt.release.words import learnable, outcome
 
 RNG = np.random.default_rng(0)
 TABLE = {"s": RNG.integers(2, size=3000).astype(str), "u": RNG.integers(4, size=3000).astype(str)}

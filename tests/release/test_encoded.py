@@ -16,7 +16,7 @@ from ldpopt.release.designing import design, load_design, load_mechanism
 from ldpopt.release.estimating import estimate, frequencies
 from ldpopt.release.exporting import export
 from ldpopt.release.planning import plan
-from ldpopt.release.reading import report_counts
+from ldpopt.release.released_reports import report_counts
 from ldpopt.release.releasing import privatize
 
 METHODS = ("unary", "subset", "hashing", "hadamard")

@@ -27,7 +27,7 @@ from ldpopt.release.designing import design, load_mechanism
 from ldpopt.release.estimating import estimate
 from ldpopt.release.exporting import Sampler, export
 from ldpopt.release.publishing import Promise, published
-from ldpopt.release.reading import written_sets
+from ldpopt.release.released_reports import written_sets
 from ldpopt.release.releasing import privatize
 from ldpopt.tables.domain import Attribute, Column, Domain
 

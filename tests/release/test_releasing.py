@@ -21,7 +21,7 @@ from ldpopt.engine.result import Result
 from ldpopt.mechanisms.randomizer import secure_words, seeded_words
 from ldpopt.release.designing import Design, design, load_design
 from ldpopt.release.matrix import Matrix
-from ldpopt.release.reading import released_reports
+from ldpopt.release.released_reports import released_reports
 from ldpopt.release.releasing import privatize, reports
 
 SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}

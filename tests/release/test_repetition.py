@@ -11,6 +11,7 @@ import pytest
 from ldpopt.core.errors import LdpoptError
 from ldpopt.measures.levels import rldp_level
 from ldpopt.release.designing import design, load_design
+from ldpopt.release.promises import method as method_words
 from ldpopt.release.releasing import digest
 from ldpopt.release.repetition import (
     Release,
@@ -25,7 +26,6 @@ from ldpopt.release.repetition import (
     void,
     warning,
 )
-from ldpopt.release.words import method as method_words
 
 ONCE = Release("2026-01-02", "released.csv", "0" * 64)
 SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}

@@ -9,7 +9,7 @@ from ldpopt.problems import Staircase
 from ldpopt.release.designing import design
 from ldpopt.report import page as report
 from ldpopt.report import tradeoff
-from ldpopt.report.files import read
+from ldpopt.report.loading import read
 
 
 @pytest.fixture(scope="session")

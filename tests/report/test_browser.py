@@ -8,7 +8,7 @@ import pytest
 from ldpopt.engine.solving import solve
 from ldpopt.problems import PROBLEMS
 from ldpopt.report import page as report
-from ldpopt.report.files import read
+from ldpopt.report.loading import read
 
 REACHABLE = "a[href], summary, input, select, [tabindex='0']"
 CONTRASTS = """

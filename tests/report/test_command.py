@@ -13,7 +13,7 @@ from ldpopt.engine.verifying import Verification
 from ldpopt.problems import IndependentReporting, RobustLevel, Staircase
 from ldpopt.release.designing import load_design
 from ldpopt.report import page as report
-from ldpopt.report.files import read
+from ldpopt.report.loading import read
 
 
 def test_command(files, tmp_path, ldpopt):

@@ -18,8 +18,8 @@ from ldpopt.problems import PROBLEMS, BroadFidelity, Staircase
 from ldpopt.release.designing import design
 from ldpopt.report import heatmap
 from ldpopt.report import page as report
-from ldpopt.report.files import read
-from ldpopt.report.words import abbreviated
+from ldpopt.report.loading import read
+from ldpopt.report.wording import abbreviated
 from ldpopt.tables.domain import in_quotes
 
 PATIENT = 3600.0

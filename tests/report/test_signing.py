@@ -13,13 +13,13 @@ from ldpopt.core.rounding import percent
 from ldpopt.engine.verifying import Verification
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.designing import design
+from ldpopt.release.promises import holds_for
 from ldpopt.release.repetition import record
-from ldpopt.release.words import holds_for
 from ldpopt.report import page as report
-from ldpopt.report.files import read, read_public
 from ldpopt.report.heatmap import probability
+from ldpopt.report.loading import read, read_public
 from ldpopt.report.signing import hidden, signing
-from ldpopt.report.words import number
+from ldpopt.report.wording import number
 
 
 def signed(made, tmp_path):

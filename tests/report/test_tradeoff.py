@@ -12,7 +12,7 @@ from ldpopt.problems import Staircase
 from ldpopt.release.designing import design
 from ldpopt.release.methods import METHODS
 from ldpopt.report import tradeoff
-from ldpopt.report.files import read
+from ldpopt.report.loading import read
 
 
 def test_curve_of_a_design(files, patient):

@@ -10,7 +10,7 @@ from ldpopt.measures.worst_information import worst_information
 from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.solvers.cdd import enumerate_rays
-from ldpopt.solvers.max_min import Rays, max_min_information
+from ldpopt.solvers.guaranteed_information import Rays, max_min_information
 
 TABLE = [[0.30, 0.20], [0.15, 0.35]]
 KNOWN = 0.752882

@@ -18,8 +18,8 @@ from ldpopt.core.rounding import at_most
 from ldpopt.engine.verifying import verify_document
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.exporting import export
+from ldpopt.tables.batches import open_table
 from ldpopt.tables.cells import CompleteRows
-from ldpopt.tables.files import open_table
 from ldpopt.tables.survey import survey
 
 ROWS = [("f", "München"), ("m", "Köln"), ("f", "Köln"), ("m", "Genève")]

@@ -11,9 +11,9 @@ import pyarrow.parquet
 import pytest
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.tables import batches as tablefiles
 from ldpopt.tables import datasets
-from ldpopt.tables import files as tablefiles
-from ldpopt.tables.files import _sentence, open_table
+from ldpopt.tables.batches import _sentence, open_table
 
 COLUMNS = {"sex": ["f", "m", "f"], "age": [1, 2, 3]}
 

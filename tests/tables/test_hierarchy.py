@@ -7,7 +7,7 @@ from ldpopt.engine.verifying import verify, verify_document
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.exporting import export
 from ldpopt.release.releasing import reports
-from ldpopt.tables.files import open_table
+from ldpopt.tables.batches import open_table
 from ldpopt.tables.survey import survey
 
 POSTCODES = {

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.tables.batches import open_table
 from ldpopt.tables.domain import Domain
-from ldpopt.tables.files import open_table
 from ldpopt.tables.survey import survey
 
 TABLE = {

@@ -16,9 +16,9 @@ from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.release import exposing
 from ldpopt.release.designing import design
 from ldpopt.release.exposing import exposed
-from ldpopt.tables import hierarchy, survey, unpacking
+from ldpopt.tables import coarser_levels, survey, unpacking
+from ldpopt.tables.batches import TableReader, _distinct, open_table
 from ldpopt.tables.domain import Attribute, Column
-from ldpopt.tables.files import TableReader, _distinct, open_table
 
 ROWS = 5000
 
@@ -122,7 +122,7 @@ import sys
 import pyarrow as pa
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.tables import unpacking
-from ldpopt.tables.files import open_table
+from ldpopt.tables.batches import open_table
 unpacking.READING_BYTES = int(sys.argv[2])
 try:
     print(sum(batch.num_rows for batch in open_table(sys.argv[1]).batches(["a"])))
@@ -256,7 +256,7 @@ def test_long_words_that_are_kept_on_both_sides_of_the_limit(keeps, monkeypatch)
     ("module", "name", "limit", "row", "options", "said"),
     [
         (survey, "MOST_CELLS", 40, words, {"text": ["u"]}, "more than 40 combinations"),
-        (hierarchy, "MOST_WORDS", 40, words, {"top": {"u": 3}}, "more than 40 different values"),
+        (coarser_levels, "MOST_WORDS", 40, words, {"top": {"u": 3}}, "more than 40 different values"),
         (
             survey,
             "MOST_BINNED",
@@ -281,7 +281,7 @@ def test_a_design_keeps_no_more_of_a_table_than_its_limits(
 
 def test_a_mapping_of_too_many_words_is_not_read_to_its_end(tmp_path, monkeypatch):
     table = {"s": ["a", "b"] * 4, "u": ["p", "q", "q", "p"] * 2}
-    monkeypatch.setattr(hierarchy, "MOST_GROUPED", 4)
+    monkeypatch.setattr(coarser_levels, "MOST_GROUPED", 4)
     for words, fits in (("pqrs", True), ("pqrst", False)):
         path = tmp_path / f"{words}.csv"
         path.write_text("word,group\n" + "".join(f"{word},g{word}\n" for word in words * 3))

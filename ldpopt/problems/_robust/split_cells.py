@@ -50,14 +50,16 @@ class SplitCells:
         ends = self._split(cell[0]), self._split(cell[1])
         if ends[0] == ends[1]:
             return -math.inf  # the cells beside it hold all of its splits
-        told = self.parts.told(ends, self._worth(ends[0]), self._worth(ends[1]))
-        self.found[cell] = self._duals(ends, told)
+        information = self.parts.told(ends, self._worth(ends[0]), self._worth(ends[1]))
+        self.found[cell] = self._duals(ends, information)
         self.open = {other for other in self.open if not _inside(cell, other)} | {cell}
         duals = self.found[cell]
         if not self.parts.conditional:
             duals = [beta for beta in duals for _ in (0, 1)]
         return float(
-            self.parts.above(ends, told, [sum(map(Fraction, beta), Fraction(0)) for beta in duals])
+            self.parts.above(
+                ends, information, [sum(map(Fraction, beta), Fraction(0)) for beta in duals]
+            )
         )
 
     def _split(self, spent: float) -> Fraction:
@@ -81,14 +83,14 @@ class SplitCells:
             return [Fraction(0)] * len(self.publics)
         return self.parts.worth(self._block(g))
 
-    def _duals(self, ends: tuple[Fraction, Fraction], told: Sequence[Any]) -> list[list[float]]:
+    def _duals(self, ends: tuple[Fraction, Fraction], information: Sequence[Any]) -> list[list[float]]:
         """Find the dual vectors of the reports on s, at both splits and for both ends of the lines."""
         found = []
         for g in ends:
             if g == self.parts.top:
                 break
             for i in (0, 1) if self.parts.conditional else (0,):
-                weights = _floats(self.parts.weights(told, i))
+                weights = _floats(self.parts.weights(information, i))
                 found.append(_dual(self.secrets, self.parts.secret_level(g), weights))
         return found
 

@@ -73,8 +73,8 @@ def information(weights: Array, kappa: Array, lam: Array) -> Array:
     """
     o, others = np.arange(1, weights.shape[1] + 1), weights.shape[1]
     powers = lam[:, None] ** o * (1 - lam[:, None]) ** (others - o)
-    told: Array = (1 - kappa) * (weights * powers).sum(axis=1)
-    return told
+    information: Array = (1 - kappa) * (weights * powers).sum(axis=1)
+    return information
 
 
 def most(ends: Ends, least: Array, greatest: Array) -> Array:

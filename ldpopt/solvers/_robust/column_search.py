@@ -52,7 +52,7 @@ class ColumnSearch:
         return 0 if self._outer is None else len(self._outer.cuts)
 
     def begin(self, columns: Array) -> None:
-        """Add columns that are known from elsewhere, moved into the cone."""
+        """Add columns that another method found, moved into the cone."""
         self.take(self.form.cone.inside(columns, self.form.cone.excess(columns)[0]))
 
     def take(self, columns: Array) -> None:

@@ -24,7 +24,7 @@ from ldpopt.checker.kernel.proofs.half_cone import HalfCone
 from ldpopt.checker.kernel.proofs.outer_cone import RATIO
 from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.checker.kernel.units import BITS
-from ldpopt.models.exact_cone import ExactCone
+from ldpopt.models.chi2_cone import ExactCone
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import RobustOptimum

@@ -170,7 +170,7 @@ def test_a_result_is_optimal_among_the_sets_that_its_bound_is_about():
     ]
     for given, among in cases:
         assert (
-            verify(solve(FeatureRelease(0.05, 0.01, **given))).told("optimal")
+            verify(solve(FeatureRelease(0.05, 0.01, **given))).status("optimal")
             == f"optimal among {among}"
         )
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.workers import workers
 from ldpopt.release.designing import AnyDesign
+from ldpopt.tables.batches import TableReader, open_table
 from ldpopt.tables.cells import absent, numbered, numbers, trimmed
-from ldpopt.tables.files import TableReader, open_table
 
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 PREFIX = "ldpopt-"
@@ -30,7 +30,7 @@ def report_counts(
     """Tally the reports, as the estimates need them; several workers can share the parts of a table.
 
     Args:
-        released: what :func:`ldpopt.tables.files.open_table` reads.
+        released: what :func:`ldpopt.tables.batches.open_table` reads.
         made: the design of the mechanism that made the reports.
         jobs: worker processes on this machine.
         scheduler: the address of a Dask scheduler to run on instead; its workers read the files under

@@ -10,7 +10,7 @@ from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.measures.intervals import LEVEL
 from ldpopt.measures.levels import Level
 from ldpopt.mechanisms.encodings import SubsetSelection
-from ldpopt.mechanisms.randomizer import Told
+from ldpopt.mechanisms.randomizer import WorstReport
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import Accuracy
 from ldpopt.release.designed import Design
@@ -152,13 +152,13 @@ def two_digits(points: float) -> str:
 def attained(made: Design) -> str:
     """Say the exact level of the mechanism, and by which report two secrets are told apart so far."""
     attains = f"level {made.level.level:.4g} of {in_full(made.question.epsilon)} allowed"
-    return f"{attains} {against(made)}, {told(made, made.level).sentence}"
+    return f"{attains} {against(made)}, {worst_report(made, made.level).sentence}"
 
 
-def told(made: AnyDesign, level: Level) -> Told:
+def worst_report(made: AnyDesign, level: Level) -> WorstReport:
     """Say by which report two secrets are told apart so far, and which."""
     labels = made.domain.secret.labels
-    return made.randomizer.told(level.y, f"{labels[level.s]} against {labels[level.other]}")
+    return made.randomizer.worst_report(level.y, f"{labels[level.s]} against {labels[level.other]}")
 
 
 def learnable(made: Design) -> str:

@@ -105,7 +105,7 @@ def tell_method(name: str, made: Design | str, goal: str, queries: list[str]) ->
 
 def comparison_row(made: Design) -> dict[str, Any]:
     """Return the cells of a method's design, by the titles of the table."""
-    from ldpopt.release.words import merging
+    from ldpopt.release.promises import merging
 
     value, status = made.information, made.result.status.value
     return {
@@ -132,7 +132,7 @@ def _estimates_row(row: dict[str, Any], made: Design, queries: list[str]) -> dic
 
 def _margins(made: Design, queries: list[str]) -> dict[str, str]:
     """Say ± of every column, in points."""
-    from ldpopt.release.words import margin
+    from ldpopt.release.promises import margin
 
     n = int(made.question.counts.sum())
     return {part.name: margin(part, n) for part in made.accuracy(queries)}

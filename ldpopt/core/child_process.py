@@ -36,7 +36,7 @@ def call(function: Callable[..., Numbers], *arguments: Numbers, limits: Limits) 
     task = io.BytesIO()
     np.savez(task, *arguments)
     place = (function.__module__, function.__name__)
-    code = f"from ldpopt.core.elsewhere import serve; serve(*{place!r})"
+    code = f"from ldpopt.core.child_process import serve; serve(*{place!r})"
     left = limits.remaining()
     try:
         done = subprocess.run(

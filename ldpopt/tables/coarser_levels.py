@@ -19,9 +19,9 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import MISSING, MOST_PREFIX, OTHER
 from ldpopt.core.rounding import at_most
 from ldpopt.core.validate import Array
+from ldpopt.tables.batches import TableReader, open_table
 from ldpopt.tables.cells import absent, check_label, numbered, quoted, text_cells, trimmed
 from ldpopt.tables.domain import Column
-from ldpopt.tables.files import TableReader, open_table
 from ldpopt.tables.unpacking import check_words
 
 Levels = int | str | os.PathLike[str] | Mapping[str, str]

@@ -90,8 +90,8 @@ def documented(cls: type[Problem]) -> tuple[list[str], dict[str, str]]:
         _, _, arguments = _plain_words(ancestor.__doc__ or "").partition("Args:\n")
         for name, text in re.findall(r"^    (\w+): (.*(?:\n {6,}.*)*)", arguments, re.MULTILINE):
             meanings[name] = " ".join(text.split())
-    told = _plain_words(cls.__doc__ or "").partition("Args:\n")[0].partition(">>>")[0]
-    paragraphs = [" ".join(text.split()) for text in re.split(r"\n\n|\n(?=– )", told) if text.strip()]
+    said = _plain_words(cls.__doc__ or "").partition("Args:\n")[0].partition(">>>")[0]
+    paragraphs = [" ".join(text.split()) for text in re.split(r"\n\n|\n(?=– )", said) if text.strip()]
     if cls.__module__.partition(".")[0] == "ldpopt":
         return paragraphs, meanings
     quoted = [f"In its author's words [{NOT_CHECKED}]: “{text}”" for text in paragraphs]

@@ -13,11 +13,11 @@ from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.levels import Level
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
-from ldpopt.release.words import told
-from ldpopt.report.files import Loaded
+from ldpopt.release.promises import worst_report
 from ldpopt.report.heatmap import probability
-from ldpopt.report.parts import Fact, Grid
-from ldpopt.report.words import abbreviated
+from ldpopt.report.loading import Loaded
+from ldpopt.report.sections import Fact, Grid
+from ldpopt.report.wording import abbreviated
 
 AUDIT_SAMPLES, AUDIT_CONFIDENCE = 200_000, 1 - 1e-6
 """Reports per secret that are attacked, and how sure an attack must be to fail a result."""
@@ -46,7 +46,7 @@ def worst_case(made: AnyDesign) -> list[Fact]:
 
 def telling(made: AnyDesign, level: Level) -> list[Fact]:
     """Name the report at which a level is attained, and the two secrets, where not any two will do."""
-    found = told(made, level)
+    found = worst_report(made, level)
     secrets = [Fact("Secrets", found.secrets)] * bool(found.secrets)
     return [Fact("Report", found.report, "it tells most"), *secrets]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from ldpopt.core.problem import Problem
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED
-from ldpopt.release import words
+from ldpopt.release import promises
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.methods import METHODS
+from ldpopt.release.promises import hides_all, holds_for, tells_public
 from ldpopt.release.publishing import PublicDesign
-from ldpopt.release.words import hides_all, holds_for, tells_public
-from ldpopt.report.files import Loaded, Published
-from ldpopt.report.parts import Fact
-from ldpopt.report.words import abbreviated, documented
+from ldpopt.report.loading import Loaded, Published
+from ldpopt.report.sections import Fact
+from ldpopt.report.wording import abbreviated, documented
 from ldpopt.tables.domain import Attribute
 
 NO_COUNTS = "its counts are not in this file"
@@ -44,8 +44,8 @@ def explanation(loaded: Loaded) -> list[str]:
     """Say what the mechanism is for, and what is claimed about its privacy."""
     made = loaded.content
     if not isinstance(made, Design):
-        told, _ = documented(type(made.problem))
-        return [*told, *(f"Claimed and decided: {said}." for said in loaded.verification.privacy)]
+        explained, _ = documented(type(made.problem))
+        return [*explained, *(f"Claimed and decided: {said}." for said in loaded.verification.privacy)]
     secret, epsilon = made.domain.secret.name, made.question.epsilon
     people = f"Every row of the table is one person with a value of {secret}"
     if made.domain.public is None:
@@ -71,7 +71,7 @@ def explanation(loaded: Loaded) -> list[str]:
 
 def promised(loaded: Published) -> str:
     """Say what was promised of a public mechanism."""
-    said = f"{words.promise(loaded.content)}, {words.against(loaded.content)}"
+    said = f"{promises.promise(loaded.content)}, {promises.against(loaded.content)}"
     return f"Promised is {loaded.verification.marked_promise(said)}."
 
 
@@ -95,7 +95,7 @@ def design_question(made: AnyDesign) -> list[Fact]:
     """List what the design hides and releases, of which table, and how."""
     public, method = made.domain.public, made.promise.method
     if isinstance(made, Design):
-        table, how = Fact("Table", f"{made.rows:,} rows"), words.method(made)
+        table, how = Fact("Table", f"{made.rows:,} rows"), promises.method(made)
     else:
         known = f": {METHODS[method].summary}" if method in METHODS else ""
         table, how = Fact("Table", NO_COUNTS, made.recovery), f"{method}{known}"

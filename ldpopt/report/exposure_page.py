@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from ldpopt.core.files import write_whole
 from ldpopt.release.exposing import Exposed
-from ldpopt.release.words import release_in_words, rows_in_words
+from ldpopt.release.promises import release_in_words, rows_in_words
 from ldpopt.report.rendering import rendered
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 280, 56, 44
