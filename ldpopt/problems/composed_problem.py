@@ -297,16 +297,16 @@ class ComposedProblem(Problem):
         return Mechanism(self._repaired(point))
 
     def _repaired(self, point: Assigned) -> Array:
-        matrix = point.matrix * self._free()[:, point.cones]
-        rows = matrix / matrix.sum(axis=1, keepdims=True)
         inner = self._constant(point) if point.inner is None else point.inner
+        free = self._free()[:, point.cones] if point.inner is None else point.inner > 0
+        rows = (freed := point.matrix * free) / freed.sum(axis=1, keepdims=True)
         touch = 0.0
         while touch < 1e-3:
-            candidate = certify.rounded((1 - touch) * rows + touch * inner)
-            if self._admits(candidate):
+            if self._admits(candidate := certify.rounded((1 - touch) * rows + touch * inner)):
                 return candidate
             touch = max(2 * touch, certify.GRID)
-        raise SolverError("the solver's mechanism is too far from private to be repaired")
+        also = ", or the side conditions leave rounding no room" * bool(self.question.conditions)
+        raise SolverError(f"the solver's mechanism is too far from private to be repaired{also}")
 
     @cached_property
     def _cones(self) -> list[tuple[Difference, ...]]:
@@ -325,14 +325,13 @@ class ComposedProblem(Problem):
         """Return a constant release over the columns whose cone holds constant columns."""
         ones = [Fraction(1)] * self.question.objective.inputs
         constant = [all(row.at_most(ones) <= 0 for row in cone) for cone in self._cones]
-        free = np.array(constant)[point.cones]
-        row = free / max(free.sum(), 1)
-        return np.tile(row, (point.matrix.shape[0], 1))
+        row = np.array(constant)[point.cones]
+        return np.tile(row / max(row.sum(), 1), (len(ones), 1))
 
     def _admits(self, matrix: Array) -> bool:
-        plain = matrix.tolist()
-        return all(part.holds(plain) is True for part in self.question.parts) and all(
-            keeps_condition(condition, plain) for condition in self.question.conditions
+        asked, plain = self.question, matrix.tolist()
+        return all(part.holds(plain) is True for part in asked.parts) and all(
+            keeps_condition(condition, asked.by_piece(plain)) for condition in asked.conditions
         )
 
     def value(self, answer: Mechanism) -> float:

@@ -27,7 +27,8 @@ class Program(ComposedProblem):
         privacy: a notion of :mod:`ldpopt.privacy`, or a list of several that all hold.
         objective: one of :mod:`ldpopt.objective`; it says how many inputs there are.
         at_most: side conditions (costs, b): Σ costs[x][i] W[x, i] ≤ b, where the objective has linear
-            pieces and the report i is its piece i.
+            pieces and the report i is its piece i; several reports for each piece where privacy is a
+            union of cones.
         at_least: the same with ≥.
         max_outputs: 2 for the best mechanism of at most two reports; any number if not given.
     """

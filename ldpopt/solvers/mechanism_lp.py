@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array, diags_array, eye_array, hstack, vstack
 
 from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
@@ -18,6 +18,8 @@ from ldpopt.core.validate import Array
 from ldpopt.solvers.mechanism_rays import TWO_REPORTS
 
 Indices = NDArray[np.integer]
+A_LITTLE = 1e-6
+"""The most room for which a row counts where it is asked which rows can have any."""
 
 
 class _Rows:
@@ -68,8 +70,10 @@ class LinearProgram:
             costs = np.concatenate([condition.costs[i] for i, _ in self.columns])
             rows.add(costs[None], np.arange(m * k))
         limits = [budget.most for budget in form.budgets] + [one.most for one in form.conditions]
-        self.most = np.concatenate([np.zeros(self.of_pieces), limits])
         self.rows = rows.build(self.width) if rows.blocks else csr_array((0, self.width))
+        self.units = _units(self.rows)
+        self.rows = self.rows / self.units[:, None]
+        self.most = np.concatenate([np.zeros(self.of_pieces), limits]) / self.units
         sums = _Rows()
         sums.add(np.tile(np.eye(k), m), np.arange(m * k))
         self.sums = sums.build(self.width)
@@ -79,15 +83,36 @@ class LinearProgram:
         return np.arange(at * k, (at + 1) * k)
 
     def inner(self, limits: Limits) -> Array | None:
-        """Find a mechanism with the most room in all rows, measured by their sizes; None if none has."""
-        size = np.asarray(abs(self.rows).sum(axis=1)).ravel()
-        room = csr_array(np.append(size, 1.0)[:, None])  # the last row: at most 1
-        rows = hstack([vstack([self.rows, csr_array((1, self.width))]), room])
-        objective = np.append(np.zeros(self.width), 1.0)
-        sums = hstack([self.sums, csr_array((self.form.inputs, 1))])
-        ones = np.ones(self.form.inputs)
-        found = highs.maximise(objective, rows, np.append(self.most, 1.0), sums, ones, limits)
-        return None if found is None or found.value <= 0 else self._matrix(found.point)
+        """Find a mechanism with the most room in all rows and entries that can have any; None if none.
+
+        What has room in some mechanism has it in their mean: the first program, in which no row counts
+        for more than a little room, tells which. Room is measured by the size of a row.
+        """
+        rows = vstack([self.rows, -eye_array(self.form.inputs * len(self.columns), self.width)])
+        most = np.append(self.most, np.zeros(rows.shape[0] - len(self.most)))
+        size = np.asarray(abs(rows).sum(axis=1)).ravel()
+        own = self._most_room(rows, most, diags_array(size), A_LITTLE, limits)
+        if own is None:
+            return None
+        open_rows = size * (own[self.width :] > A_LITTLE / 2)
+        found = self._most_room(rows, most, csr_array(open_rows[:, None]), 1.0, limits)
+        if found is None:
+            return None
+        entries = found[: rows.shape[0] - self.rows.shape[0]] * (open_rows[self.rows.shape[0] :] > 0)
+        return self._matrix(entries)
+
+    def _most_room(
+        self, rows: Any, most: Array, room: Any, largest: float, limits: Limits
+    ) -> Array | None:
+        """Maximise Σ s over mechanisms with rows·w + room·s ≤ most and 0 ≤ s ≤ largest."""
+        count = room.shape[1]
+        capped = hstack([csr_array((count, self.width)), eye_array(count)])
+        rows = vstack([hstack([rows, room]), capped])
+        objective = np.append(np.zeros(self.width), np.ones(count))
+        sums = hstack([self.sums, csr_array((self.form.inputs, count))])
+        limit = np.append(most, np.full(count, largest))
+        found = highs.maximise(objective, rows, limit, sums, np.ones(self.form.inputs), limits)
+        return None if found is None else found.point
 
     def _matrix(self, point: Array) -> Array:
         k, m = self.form.inputs, len(self.columns)
@@ -106,6 +131,7 @@ class LinearProgram:
             limits: the time.
         """
         form, m, matrix = self.form, len(self.columns), self._matrix(point)
+        prices = prices / self.units
         numbers = np.array([c for _, c in self.columns])
         kept = np.full(m, True) if form.conditions else matrix.sum(axis=0) > 0
         budgets = len(form.budgets)
@@ -141,6 +167,21 @@ class LinearProgram:
                 for part in np.flatnonzero(mine):
                     _append(found, i, c, j, int(part), float(mine[part]))
         return found
+
+
+def _units(rows: Any) -> Array:
+    """Return a unit for each row: the geometric mean of its largest entry, and of 1.
+
+    e^ε and 1 then stand as e^(ε/2) and e^(−ε/2): HiGHS takes entries below 1e-9 for 0, and loses the
+    digits of the others where one is beyond 1e10. Where no entry is so large or none so small, the one
+    nearest to 1 stands for 1: a row may be written in any unit.
+    """
+    sizes = abs(rows)
+    largest = sizes.max(axis=1).toarray().ravel()
+    inverse = csr_array((1 / sizes.data, sizes.indices, sizes.indptr), sizes.shape)
+    with np.errstate(divide="ignore"):
+        smallest = 1 / inverse.max(axis=1).toarray().ravel()
+    return np.where(largest > 0, np.sqrt(largest * np.clip(1.0, smallest, largest)), 1.0)
 
 
 def _append(found: dict[str, list[Any]], *entries: float) -> None:

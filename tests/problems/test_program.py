@@ -6,16 +6,19 @@ import json
 import math
 import time
 from dataclasses import replace
+from itertools import permutations
 
 import cvxpy
 import numpy as np
 import pytest
 from scipy.optimize import brentq, linprog
+from second_checker import opinion
 
 import ldpopt
 from ldpopt import Program, objective, privacy, solve, verify
-from ldpopt.core.errors import InvalidInputError, NoSolverError, UnreadableFileError
+from ldpopt.core.errors import InvalidInputError, NoSolverError, SolverError, UnreadableFileError
 from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.engine.verifying import verify_document
 from ldpopt.measures.notions import used
 from ldpopt.problems import RobustFidelity, SecretStaircase, SetOptimum, Staircase
 from ldpopt.solvers import SOLVERS
@@ -625,6 +628,76 @@ def test_the_sense_is_that_of_the_objective():
 def test_side_conditions_that_nothing_meets_are_infeasible():
     question = Program(privacy.LDP(1), objective.Guessing(PRIOR), at_most=[(np.ones((4, 4)), 1)])
     assert solve(question).status.value == "infeasible"
+
+
+def cheapest(notions, goal, conditions=()):
+    """The optimum of a loss by a linear program over one column for each decision and cone."""
+    k, m = np.shape(goal.loss)
+    cones = [np.array(rows) for rows in notions]
+    count, ratios, costs = len(cones), [], []
+    for at in range(m * count):
+        place = np.eye(m * count)[at]
+        ratios.append(np.kron(place, -cones[at % count]))
+    spread = np.repeat(np.array(goal.prior)[:, None] * goal.loss, count, axis=1)
+    for matrix, _ in conditions:
+        costs.append(np.repeat(matrix, count, axis=1).T.ravel())
+    upper = np.vstack([*ratios, *costs])
+    limit = np.append(np.zeros(len(upper) - len(costs)), [most for _, most in conditions])
+    rows = np.tile(np.eye(k), m * count)
+    found = linprog(spread.T.ravel(), upper, limit, rows, np.ones(k), method="highs-ipm")
+    return found.fun if found.status == 0 else None
+
+
+def ratio_rows(k, epsilon, alone=()):
+    """The cones of Sensitive: rows a with a·w ≥ 0; one cone more for each input of ``alone``."""
+    unit = np.eye(k)
+    hidden = [unit[z] - math.exp(-epsilon) * unit[x] for x, z in permutations(range(k), 2)]
+    return [hidden, *([-unit[z] for z in range(k) if z != x] for x in alone)]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 15, 21, 30])
+@pytest.mark.parametrize("second", [None, 0.5])
+def test_large_levels_are_proven(epsilon, second):
+    goal = objective.Loss(PRIOR, np.abs(np.subtract.outer(range(4), range(4))) ** 0.5)
+    notions = [privacy.LDP(level) for level in (epsilon, second) if level is not None]
+    found = proven(Program(notions, goal))
+    expected = cheapest(ratio_rows(4, min(epsilon, second or 99)), goal)
+    assert found.value == pytest.approx(expected, abs=1e-8)
+    assert solve(Program(privacy.LDP(epsilon, 0.01), goal)).status.value == "optimal"
+
+
+@pytest.mark.parametrize("epsilon", [1, 30])
+def test_side_conditions_hold_for_unions_of_cones(epsilon):
+    """Sensitive has reports of one input alone: several reports for each decision."""
+    goal = objective.Loss(PRIOR, 1 - np.eye(4))
+    often = np.outer(PRIOR, [1, 0, 0, 0])
+    question = Program(privacy.Sensitive(epsilon, [0, 1]), goal, at_most=[(often, 0.3)])
+    found = proven(question)
+    expected = cheapest(ratio_rows(4, epsilon, [2, 3]), goal, [(often, 0.3)])
+    assert found.value == pytest.approx(expected, abs=1e-8)
+    assert found.mechanism.shape[1] == 12
+    document = found.to_json()
+    assert opinion(json.dumps(document)) == "verified"
+    document["mechanism"]["outputs"] = list(range(13))
+    document["mechanism"]["matrix"] = [
+        [*row[:11], 0.0, row[11]] for row in found.mechanism.matrix.tolist()
+    ]
+    with pytest.raises(UnreadableFileError, match="as many columns for each of 4 pieces, not 13"):
+        verify_document(document, question)
+
+
+@pytest.mark.parametrize("notion", [privacy.PML(0.5, PRIOR), privacy.LDP(1, 0.05)])
+def test_a_report_that_costs_too_much_is_never_given(notion):
+    often = np.outer(PRIOR, [1, 0, 0, 0])
+    found = proven(Program(notion, objective.Guessing(PRIOR), at_most=[(often, 0)]))
+    assert not found.mechanism.matrix[:, 0].any()
+
+
+def test_side_conditions_without_room_for_rounding_are_refused():
+    often = np.outer(PRIOR, [1, 0, 0, 0])
+    ends = {"at_most": [(often, 0.3)], "at_least": [(often, 0.3)]}
+    with pytest.raises(SolverError, match="the side conditions leave rounding no room"):
+        solve(Program(privacy.LDP(1), objective.Guessing(PRIOR), **ends))
 
 
 def test_what_no_solver_takes_is_said():

@@ -275,9 +275,11 @@ def claims(found):
         yield "budget", is_kept(budget, own)
     yield "reports", not two or sum(map(any, own)) <= 2
     if conditions:
-        demand(len(own) == len(goal.pieces), "a column for every piece")
+        demand(len(own) % len(goal.pieces) == 0, "as many columns for every piece")
+        share = len(own) // len(goal.pieces)
         for costs, most in conditions:
-            yield "side", sum(map(dot, costs, W)) <= most
+            spread = [[c for c in row for _ in range(share)] for row in costs]
+            yield "side", sum(map(dot, spread, W)) <= most
     if "inputs" in params:
         return
     sign = 1 if maximise(found) else -1
@@ -285,7 +287,7 @@ def claims(found):
         reached = goal.reached(W)
         yield "value", None if reached is None else least(sign * Fraction(found["value"]), reached)
     else:
-        pieces = sum(map(dot, goal.pieces, own)) if conditions else None
+        pieces = sum(dot(goal.pieces[y // share], w) for y, w in enumerate(own)) if conditions else None
         reached = pieces if conditions else summed([goal.worth(w) for w in own])
         yield "value", reached is None or least(sign * Fraction(found["value"]), reached)
     proof = found["certificate"]["proof"]

@@ -4,8 +4,9 @@ Statement. Maximise Σ_y g(w_y) over mechanisms W ≥ 0 whose rows sum to 1, who
 one of the cones of every part of privacy, and which keep the budgets Σ_y h_j(w_y) ≤ b_j of all parts
 (:mod:`.privacy_parts`, :mod:`.objective_parts`). What a design gains from all columns together is at
 most such a sum, with a g that vectors of the file say, and an offset (:mod:`.designs`). Side conditions
-Σ_i c_i·w_i ≤ b are about mechanisms with one report i for each linear piece a_i of the objective, and
-value Σ_i a_i·w_i.
+Σ_i c_i·w_i ≤ b are about mechanisms with as many reports for each linear piece a_i of the objective, in
+order, and value Σ_i a_i·w_i, w_i being the sum of the columns of the piece i. Weak duality adds up over
+the reports, each of one piece: however many there are.
 
 It is bounded by weak duality: :mod:`.weak_duality`.
 
@@ -17,7 +18,7 @@ So are the forms ``column-program``, in which a kind of another package may stat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -164,29 +165,26 @@ def _members(case: Case) -> Iterator[Claim]:
         yield decided(
             "privacy", part.words, partial(part.holds, case.answer), value=part.epsilon or None
         )
+    merged = asked.by_piece(case.answer) if asked.conditions else []
     for condition in asked.conditions:
-        yield decided("member", condition.words, partial(keeps, condition, case.answer))
+        yield decided("member", condition.words, partial(keeps, condition, merged))
     if asked.two_reports:
         used = sum(any(column) for column in zip(*case.answer, strict=True))
         yield decided("member", "at most two of its reports ever occur", lambda: used <= 2)
 
 
-def keeps(condition: Condition, matrix: Sequence[Sequence[float]]) -> bool:
-    """Return whether a mechanism with a report for each piece keeps a side condition, exactly."""
-    if len(matrix[0]) != len(condition.costs[0]):
-        raise UnreadableError(
-            f"mechanism.matrix must have {len(condition.costs[0])} columns, one for each piece"
-        )
+def keeps(condition: Condition, merged: list[list[Fraction]]) -> bool:
+    """Return whether a mechanism, its reports added up by piece, keeps a side condition, exactly."""
     pairs = (
-        (c, w) for a, b in zip(condition.costs, matrix, strict=True) for c, w in zip(a, b, strict=True)
+        (c, w) for a, b in zip(condition.costs, merged, strict=True) for c, w in zip(a, b, strict=True)
     )
-    return sum(c * Fraction(w) for c, w in pairs) <= condition.most
+    return sum(c * w for c, w in pairs) <= condition.most
 
 
 def _value(case: Case) -> Iterator[Claim]:
     asked: Question = case.question
     value = enclose(case.value)
-    what = "sum over the reports i of the linear piece i of the objective"
+    what = "sum over its reports of the linear piece of the objective to which each belongs"
     if not asked.conditions:
         what = asked.objective.words
     if asked.sense == "maximise":

@@ -71,8 +71,8 @@ class MechanismProgram(Form):
 class Assigned(NamedTuple):
     """A mechanism, with the number of the cone of each of its columns.
 
-    ``inner`` is a mechanism with the same columns and room in every constraint, where side conditions do
-    not let a constant release be one.
+    ``inner`` is a mechanism with the same columns and room in every constraint that can have any, where
+    side conditions do not let a constant release be one; what is 0 there is 0 in every mechanism.
     """
 
     matrix: Array

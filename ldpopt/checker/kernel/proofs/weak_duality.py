@@ -79,9 +79,21 @@ class Question:
         """Enclose what a mechanism is worth; a loss counts as negative."""
         if not self.conditions:
             return self.objective.worth(matrix)
-        columns = [list(map(Fraction, column)) for column in zip(*matrix, strict=True)]
         assert self.objective.pieces is not None
+        columns = zip(*self.by_piece(matrix), strict=True)
         return total(enclose(dot(a, w)) for a, w in zip(self.objective.pieces, columns, strict=True))
+
+    def by_piece(self, matrix: Sequence[Sequence[float]]) -> list[list[Fraction]]:
+        """Add up the reports of each linear piece: as many for each, those of the first piece first."""
+        assert self.objective.pieces is not None
+        count, columns = len(self.objective.pieces), len(matrix[0])
+        if columns % count:
+            raise UnreadableError(
+                f"mechanism.matrix must have as many columns for each of {count} pieces, not {columns}"
+            )
+        each = columns // count
+        starts = range(0, columns, each)
+        return [[sum(map(Fraction, row[y : y + each]), Fraction(0)) for y in starts] for row in matrix]
 
 
 # ---------------------------------------------------------------- the proof of a file
