@@ -15,7 +15,7 @@ from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms import catalogue
 from ldpopt.models.utilities import MutualInformation
-from ldpopt.problems._robust.response_limits import of_distance, of_pair, of_pair_back
+from ldpopt.problems._robust.response_shares import of_distance, of_pair, of_pair_back
 from ldpopt.problems.reporting_problem import (
     Reporting,
     best_block,

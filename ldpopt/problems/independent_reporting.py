@@ -17,7 +17,7 @@ from ldpopt.core.problem import Example, Stages
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms import catalogue
 from ldpopt.models.utilities import MutualInformation
-from ldpopt.problems._robust.response_limits import (
+from ldpopt.problems._robust.response_shares import (
     Apart,
     IntArray,
     extremes,

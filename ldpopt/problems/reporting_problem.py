@@ -32,7 +32,7 @@ from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.models.cones import staircase_cone
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation
-from ldpopt.problems._robust.response_limits import Apart, lines, member, rights
+from ldpopt.problems._robust.response_shares import Apart, lines, member, rights
 from ldpopt.problems._robust.split_cells import SplitCells
 from ldpopt.problems.table_problem import (
     RobustPrivacy,

@@ -31,7 +31,7 @@ from ldpopt.core.validate import Array
 from ldpopt.mechanisms import catalogue
 from ldpopt.models.block_cone import subset_sums
 from ldpopt.problems._robust import unary_bound
-from ldpopt.problems._robust.response_limits import Apart, lines, of_pair, reported_apart, rights
+from ldpopt.problems._robust.response_shares import Apart, lines, of_pair, reported_apart, rights
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.reporting_problem import level_of, plain_member
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ldpopt.problems._robust.response_limits import of_distance
+from ldpopt.problems._robust.response_shares import of_distance
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -22,7 +22,7 @@ from ldpopt.mechanisms import secret_randomized_response, ue_conditional_reporti
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import GRRConditional, IndependentReporting, UEConditional
-from ldpopt.problems._robust.response_limits import extremes
+from ldpopt.problems._robust.response_shares import extremes
 from ldpopt.problems._robust.unary_bound import SetWeights
 from ldpopt.problems.table_problem import RobustPrivacy
 
