@@ -183,12 +183,11 @@ def by_cdd(inequalities: Array) -> Array:
 
 def by_flow(problem: StatisticLeakage) -> float:
     """Find the minimum-cost flow of Wang et al. 2024, Algorithm 1, by networkx."""
+    from ldpopt.solvers._leakage.flow import algorithm_1
     from ldpopt.solvers.flow_networkx import cheapest_flow
 
-    form = problem.form
-    released = form.matrix.indices.astype(np.int64)
-    cost = cheapest_flow(form.groups, released, np.array(form.matrix.shape))[1]
-    return math.log(-cost)
+    arcs = algorithm_1(problem.form)
+    return math.log(-int(cheapest_flow(*arcs) @ arcs.costs))
 
 
 # ------------------------------------------------------------ reports and frequencies

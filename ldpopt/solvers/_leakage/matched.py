@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -65,12 +64,3 @@ def cover_prices(graph: csr_array, matching: Matching) -> Array:
     prices = np.zeros(outputs)
     prices[reached[(reached >= groups) & (reached < source)] - groups] = 1.0
     return prices
-
-
-def accepts_network(form: SelectionProgram, most_edges: int) -> Literal[True] | str:
-    """Return True if a flow through secrets, parameters and all outputs can be built, else why not."""
-    if not selection.is_deterministic(form.matrix):
-        return "the mechanism is not deterministic: the flow would divide a secret"
-    if (edges := form.matrix.shape[0] * form.matrix.shape[1]) > most_edges:
-        return f"the network has {edges} edges; more than {most_edges} take too long"
-    return True
