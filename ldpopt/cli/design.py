@@ -96,7 +96,7 @@ def design(
     from ldpopt.engine.verifying import verify
     from ldpopt.release import comparing, designing
     from ldpopt.release.publishing import public_path
-    from ldpopt.release.recovering import NOT_AT_ALL
+    from ldpopt.release.recovering import EDGES, NOT_AT_ALL
     from ldpopt.tables.batches import open_table
 
     if time_limit is None:
@@ -105,6 +105,7 @@ def design(
     later = RESERVED * time_limit if compare else min(RESERVED * time_limit, MOST_RESERVED)
     seconds = max(limits.remaining() - later, LEAST_LEFT)
     public_file, asked = public_path(out), given.split_columns(queries)
+    coarser = given.coarser(bins, text, top, levels)
     for file in (out, public_file):
         check_output(file, force, table)
     with watching(f"reading {table}", seconds) as watch:
@@ -116,7 +117,7 @@ def design(
             robust=_robustness(robust, known),
             alpha=alpha,
             method=method,
-            **given.coarser(bins, text, top, levels),
+            **coarser,
             missing=missing,
             width=width,
             reports=reports,
@@ -143,6 +144,8 @@ def design(
     if made.public.recoverable != NOT_AT_ALL:
         instead = comparing.to_publish(made, goal, asked)
         tell(f"warning: {public_file}: {made.recovery}. {instead}")
+    elif any(isinstance(spec, int) for spec in coarser["bins"].values()):
+        tell(f"warning: {public_file}: {EDGES}")
     made.public.save(public_file)
     if any(map(comparing.was_interrupted, [made, *found.values()])):
         _print_unfinished(made, found, out, as_json)
@@ -256,7 +259,7 @@ def _publishable(made: Design) -> str:
     else:
         said = f"it proves only the level {at_most(level)}, as the promise is about the counts"
     counts = made.recovery[0].upper() + made.recovery[1:]
-    return f"{said}. {counts}. Its labels name what occurs in the table"
+    return f"{said}. {counts}"
 
 
 def _utility(made: Design) -> str:

@@ -196,7 +196,7 @@ class Design(Released):
 
     @property
     def recovery(self) -> str:
-        """What of the counts can be computed back from the mechanism, in words."""
+        """What of the counts can be computed back from mechanism and labels, in words."""
         return self.public.recovery
 
     @property

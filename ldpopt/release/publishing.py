@@ -29,7 +29,7 @@ from ldpopt.mechanisms.randomizer import Randomizer
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.release.matrix import Matrix
-from ldpopt.release.recovering import WORDS
+from ldpopt.release.recovering import recovery
 from ldpopt.tables.domain import Domain
 
 SECTION = "public"
@@ -90,7 +90,7 @@ class Released(ABC):
     @property
     @abstractmethod
     def recovery(self) -> str:
-        """What of the counts can be computed back from the mechanism, in words."""
+        """What of the counts can be computed back from mechanism and labels, in words."""
 
     @property
     def mechanism(self) -> Mechanism:
@@ -163,12 +163,13 @@ class PublicDesign(Released):
 
     @cached_property
     def recovery(self) -> str:
-        """What of the counts can be computed back from the mechanism, in words.
+        """What of the counts can be computed back from mechanism and labels, in words.
 
         It is decided again, whatever the file says.
         """
         width, asked = self.domain.shape[1], self.promise
-        return WORDS[self.randomizer.recoverable(width, asked.method, asked.epsilon)]
+        how = self.randomizer.recoverable(width, asked.method, asked.epsilon)
+        return recovery(how, self.domain)
 
     @property
     def uncertainty(self) -> AllDistributions:

@@ -6,9 +6,13 @@ Whoever has the mechanism can design again, for other counts, and keep those tha
   checker decides that it tells no value from another (:mod:`ldpopt.checker.kernel.proofs.alike_rows`).
 * *Approximately*: the methods ``CHOSEN`` take a vertex of a polytope that depends on labels and ε
   alone, W[x, y] = θ_y e^(m(x, y) ε) with whole numbers m and independent columns, so that the weights
-  θ follow from Σ_y W[x, y] = 1. The counts choose the vertex: many counts give the same one.
+  θ follow from Σ_y W[x, y] = 1. The counts choose the vertex: many counts give the same one. Or, of
+  ``public``, zeros and ones, which the counts allowed; they also choose the level of one of several
+  reports, of a few.
 * *Exactly*: the entries of all other mechanisms are functions of the counts. Of conditional reporting
   they are products of P(u|s), whose ratios, as fractions, are the counts.
+
+The labels are another matter: whatever the mechanism, they are taken from the table.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import numpy as np
 from ldpopt.core.exact import RECOVERABLE, treats_alike
 from ldpopt.core.validate import Array
 from ldpopt.release.summaries import CHOSEN, FIXED
+from ldpopt.tables.domain import Domain
 
 NOT_AT_ALL, APPROXIMATELY, EXACTLY = RECOVERABLE
 MOST_ROWS, ROUNDING = 512, 1e-9
@@ -30,15 +35,33 @@ WORDS = {
         "Where no method was named, the counts chose this one"
     ),
     APPROXIMATELY: (
-        "the counts of the table can be computed back from the mechanism approximately: they chose one "
-        "of finitely many. Whoever knows all counts but one learns a range for it, and of a small count "
-        "perhaps the number [not checked]"
+        "the counts of the table can be computed back from the mechanism approximately: they allowed "
+        "it, or chose one of finitely many. Whoever knows all counts but one learns a range for it, and "
+        "of a small count perhaps the number [not checked]"
     ),
     EXACTLY: (
         "take it that the counts of the table can be computed back from the mechanism exactly: its "
         "entries were computed from them. Publish it only where the counts may be known"
     ),
 }
+
+LABELS = "Its labels name what occurs in the table"
+EDGES = (
+    "the edges of its bins are values of the table with about equally many rows between them, unless "
+    "they were stated"
+)
+
+
+def recovery(how: str, domain: Domain) -> str:
+    """Say what of the counts can be computed back from the mechanism, and what the labels tell of them.
+
+    Args:
+        how: how well, of :data:`WORDS`.
+        domain: the columns and values that the rows of the mechanism stand for.
+    """
+    sides = (domain.secret, domain.public)
+    binned = any(column.edges for side in sides if side is not None for column in side.columns)
+    return f"{WORDS[how]}. {LABELS}{f', and {EDGES}' if binned else ''}"
 
 
 def recoverable(matrix: Array, width: int, method: str, epsilon: float) -> str:
@@ -56,9 +79,14 @@ def recoverable(matrix: Array, width: int, method: str, epsilon: float) -> str:
 
 
 def _is_vertex(matrix: Array, epsilon: float) -> bool:
-    """Return whether the columns are powers of e^ε with the weights that their independence leaves."""
-    if len(matrix) > MOST_ROWS or not matrix.all() or epsilon == 0:
+    """Return whether the columns are powers of e^ε with the weights that their independence leaves.
+
+    Zeros and ones are the limit of large powers: a vertex, too.
+    """
+    if len(matrix) > MOST_ROWS or epsilon == 0:
         return False
+    if not matrix.all():
+        return bool(np.isin(matrix, (0, 1)).all())
     powers = np.exp(epsilon * np.round(np.log(matrix / matrix.min(axis=0)) / epsilon))
     if np.linalg.matrix_rank(powers) < powers.shape[1]:
         return False

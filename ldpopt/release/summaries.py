@@ -34,7 +34,7 @@ SUMMARIES = {
     "hadamard": "the sign of the cell in a column of a Hadamard matrix, with noise; up to 65,536 cells",
 }
 """By the name of the method, the one that ``auto`` prefers first."""
-FIXED = ("srr", "grr", "learn", "public")
+FIXED = ("srr", "grr", "learn")
 """Methods whose matrix is the same for all tables with the same labels, as encodings are."""
-CHOSEN = ("staircase", "ldp")
-"""Methods whose matrix the counts choose among finitely many."""
+CHOSEN = ("staircase", "ldp", "public")
+"""Methods whose matrix the counts choose among finitely many, or allow."""

@@ -99,7 +99,7 @@ def signing(loaded: Loaded | Published) -> Signing | None:
 def _public_signing(loaded: Loaded | Published, made: PublicDesign) -> Signing:
     assert isinstance(loaded, Published)
     beware = [] if made.universal else [proven(made)]
-    beware += [] if made.recovery == WORDS[NOT_AT_ALL] else [f"{made.recovery}."]
+    beware += [] if made.recovery.startswith(WORDS[NOT_AT_ALL]) else [f"{made.recovery}."]
     return Signing(
         _facts(Path(loaded.path).name, loaded.digest, made, Fact("Table", NO_COUNTS, made.recovery)),
         beware,

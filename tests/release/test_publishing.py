@@ -13,12 +13,13 @@ from ldpopt.checker.kernel.claims import OPEN
 from ldpopt.core.errors import LdpoptError, UnreadableFileError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify, verify_document
+from ldpopt.mechanisms import ENCODINGS
 from ldpopt.release.designing import design, load_design, load_mechanism
 from ldpopt.release.matrix import Matrix
 from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import load_public, public_path, published
-from ldpopt.release.recovering import APPROXIMATELY, NOT_AT_ALL, WORDS
-from ldpopt.release.summaries import CHOSEN
+from ldpopt.release.recovering import APPROXIMATELY, LABELS, NOT_AT_ALL, WORDS
+from ldpopt.release.summaries import CHOSEN, FIXED
 
 COUNTS = {("a", "x"): 4507, ("a", "y"): 1511, ("b", "x"): 1013, ("b", "y"): 3019}
 """Counts that occur in a file only if they were written there."""
@@ -104,8 +105,11 @@ DECIDED_BY_COUNTS |= {"public", "queries", "split", "ue"}
 """Methods whose promise is about the confidence set: the public file alone does not decide it."""
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
-def test_which_mechanisms_do_not_depend_on_the_counts(name):
+@pytest.mark.parametrize(
+    ("name", "reports"),
+    [*((name, 1) for name in sorted(METHODS)), *((name, 2) for name in (*FIXED, *CHOSEN, *ENCODINGS))],
+)
+def test_which_mechanisms_do_not_depend_on_the_counts(name, reports):
     """Two tables with the same labels: the same public file, or the design says what it was made for."""
     files = []
     for times in ((4000, 5000, 6000, 5500, 4500, 5000), (9000, 5000, 600, 9500, 4500, 500)):
@@ -113,11 +117,12 @@ def test_which_mechanisms_do_not_depend_on_the_counts(name):
         rows = [cell for cell, count in zip(cells, times, strict=True) for _ in range(count)]
         table = dict(zip("su", map(list, zip(*rows, strict=True)), strict=True))
         epsilon = 0.05 if name == "blurred" else 1.0
-        files.append(design(table, "s", "u", epsilon=epsilon, method=name, time_limit=20).public)
+        made = design(table, "s", "u", epsilon=epsilon, method=name, reports=reports, time_limit=20)
+        files.append(made.public)
     same = files[0].to_json() == files[1].to_json()
     assert same == (files[0].recoverable == NOT_AT_ALL)
     assert (name in CHOSEN) == (files[0].recoverable == files[1].recoverable == APPROXIMATELY)
-    assert files[0].recovery == WORDS[files[0].recoverable]
+    assert files[0].recovery == f"{WORDS[files[0].recoverable]}. {LABELS}"
     decided = OPEN if name in DECIDED_BY_COUNTS else True
     assert verify_document(files[0].to_json()).verdict is decided
 

@@ -23,7 +23,7 @@ from ldpopt.core.errors import LdpoptError
 from ldpopt.release.designing import design, load_design, load_mechanism
 from ldpopt.release.exporting import TARGETS, export
 from ldpopt.release.methods import METHODS
-from ldpopt.release.recovering import APPROXIMATELY, EXACTLY, NOT_AT_ALL, WORDS
+from ldpopt.release.recovering import APPROXIMATELY, EDGES, EXACTLY, LABELS, NOT_AT_ALL, WORDS
 from ldpopt.report.page import INTERNAL, page_name, report
 
 RARE = {  # the method, and how many have the rare secret: in each ward, and of the others
@@ -231,7 +231,46 @@ def test_no_count_of_the_secret_follows_or_the_output_says_so(method, tmp_path, 
     assert outputs == others or said != NOT_AT_ALL  # the same to the letter: no attack can find more
     assert json.loads(outputs["file"])["public"]["recoverable"] == said
     for name in outputs.keys() - {"file"}:
-        assert WORDS[said] in outputs[name], name
+        assert f"{WORDS[said]}. {LABELS}" in outputs[name], name
+        assert EDGES not in outputs[name]
+
+
+def test_public_values_that_were_allowed_tell_of_the_counts():
+    """Whoever knows all counts but one learns a range for it: others would not have been allowed."""
+    allowed, levels = set(), set()
+    for k in (20, 80, 140, 200):
+        table = table_of([[200, 210, 190], [k, 199, 207]])
+        for reports in (1, 2):
+            try:
+                made = design(table, "hiv", "ward", epsilon=1.0, method="public", reports=reports)
+            except LdpoptError:
+                continue
+            assert made.public.recoverable == (
+                APPROXIMATELY if np.isin(made.mechanism.matrix, (0, 1)).all() else EXACTLY
+            )
+            allowed |= {k} if reports == 1 else set()
+            levels.add(made.public.promise.epsilon)
+    assert 0 < len(allowed) < 4
+    assert len(levels) > 1
+
+
+def test_edges_that_were_counted_are_quantiles_and_every_output_says_so(tmp_path, ldpopt):
+    """Three bins of a secret: a third of the rows is in each, whatever the mechanism tells."""
+    rows = [f"{17 * i % 1009},{'xyz'[i % 3]}\n" for i in range(900)]
+    (tmp_path / "t.csv").write_text("income,town\n" + "".join(rows))
+    words = ("design", "t.csv", "--secret", "income", "--public", "town", "--epsilon", "1", "--method")
+    counted = ldpopt(*words, "srr", "--bins", "income=3", "-o", "c.json", cwd=tmp_path)
+    assert counted.err == f"warning: c.public.json: {EDGES}\n"
+    made = load_design(tmp_path / "c.json")
+    assert made.public.recoverable == NOT_AT_ALL
+    assert np.ptp(made.question.counts.sum(axis=1)) <= 2  # all that n tells with the labels
+    outputs = handed_out(made, tmp_path)
+    for name in outputs.keys() - {"file"}:
+        assert EDGES in outputs[name], name
+    assert ldpopt(*words, "srr", "--bins", "income=300,600", "-o", "s.json", cwd=tmp_path).err == ""
+    fitted = ldpopt(*words, "cr", "--bins", "income=3", "-o", "r.json", cwd=tmp_path)
+    assert fitted.err.count("warning: ") == 1
+    assert EDGES in fitted.err
 
 
 # ------------------------------------------------------------ the attacks work where they can
