@@ -41,12 +41,16 @@ def notion(rng, k):
         lambda: privacy.Cone(rng.integers(-1, 4, (2, k))),
         lambda: privacy.MaximalLeakage(epsilon / 2),
         lambda: privacy.StatisticLeakage(epsilon / 2, secrets),
-        lambda: privacy.Robust(
-            epsilon, {"kind": "total-variation", "p_hat": p.reshape(-1, 1), "radius": 0.01}
-        ),
         # with a smooth objective, tangents for three inputs take seconds
         lambda: (
             privacy.Renyi(epsilon, float(rng.choice([1.5, 2, 9]))) if k == 2 else privacy.LDP(epsilon)
+        ),
+        lambda: (
+            privacy.Robust(
+                epsilon, {"kind": "total-variation", "p_hat": p.reshape(2, 2), "radius": 0.01}
+            )
+            if k == 4
+            else privacy.LDP(epsilon)
         ),
     )
     return draws[rng.integers(len(draws))]()
@@ -107,7 +111,7 @@ def fuzzed(tries, seed):
 
 def compose(rng, found, counts, opinions):
     """Draw a composition, solve it, and judge its mutants."""
-    k = int(rng.integers(2, 4))
+    k = int(rng.choice([2, 3, 4], p=[0.45, 0.45, 0.1]))
     notions = [notion(rng, k) for _ in range(rng.integers(1, 3))]
     asked, seed = goal(rng, k), int(rng.integers(2**31))
     said, document = answered(notions, asked)

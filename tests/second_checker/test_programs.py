@@ -10,6 +10,7 @@ from forgeries.contradicting import judged
 from forgeries.small import LINE, THREE, TWO
 
 from ldpopt import Program, objective, privacy, solve
+from ldpopt.checker.kernel.proofs.stated_sets import UNCERTAINTY
 from second_checker import opinion
 
 LEVELS = [[0, 1, np.inf], [0.5, 0, 2], [1, 1, 0]]
@@ -93,8 +94,38 @@ def test_two_reports(notion):
         assert said(document) == ("unreadable", "unreadable")
 
 
+@pytest.mark.parametrize("name", ["renyi, information", "known"])
+def test_two_reports_with_cuts(name):
+    """The proof of two reports is its cuts: without them, or with a better bound, nothing is proven."""
+    notion, goal = CUT[name]
+    document = json.loads(json.dumps(solve(Program(notion, goal, max_outputs=2), gap=1e-6).to_json()))
+    assert said(document) == ("verified", "verified")
+    document.pop("gap")
+    document["status"] = "gap"
+    lower = {"bound": document["bound"] - 1e-3, "value": document["value"] - 1e-3}
+    assert said(document | lower) == ("refuted", "refuted")
+    document["certificate"]["proof"] = {}
+    assert "verified" not in said(document)
+
+
 SQUARE = [[0.3, 0.2], [0.15, 0.35]]
 FOUR = [0.3, 0.2, 0.15, 0.35]
+SEARCHED = ("hellinger", "kullback-leibler", "likelihood", "wasserstein")
+"""Balls for which the other checker's search for a member takes seconds."""
+SETS = {
+    "scenarios": (
+        {"kind": "scenarios", "members": [SQUARE, [[0.2, 0.3], [0.3, 0.2]]]},
+        objective.MutualInformation(FOUR),
+    ),
+    "credible": (
+        {"kind": "credible", "counts": [[300, 200], [150, 350]]},
+        objective.Guessing(FOUR),
+    ),
+    **{
+        kind: ({"kind": kind, "p_hat": SQUARE, "radius": 0.001}, objective.Guessing(FOUR))
+        for kind in SEARCHED
+    },
+}
 CUT = {
     "renyi, guessing": (privacy.Renyi(0.5, 2.5), objective.Guessing(THREE)),
     "renyi, loss": (privacy.Renyi(1, 2), objective.Loss(THREE, [[0, 1], [1, 0], [0.5, 2]])),
@@ -112,10 +143,17 @@ CUT = {
         privacy.Robust(1, {"kind": "chi-squared", "p_hat": SQUARE, "n": 1000}),
         objective.LogDet(FOUR),
     ),
+    **{name: (privacy.Robust(1, given), goal) for name, (given, goal) in SETS.items()},
 }
 
 
-@pytest.mark.parametrize("name", CUT)
+def test_every_uncertainty_set_has_cuts():
+    assert set(UNCERTAINTY.records) <= CUT.keys()
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SEARCHED)) for name in CUT]
+)
 def test_notions_with_cuts(name):
     """Both verify the file; neither without its cuts, with a better bound, or for a stricter notion."""
     notion, goal = CUT[name]
@@ -140,7 +178,9 @@ def test_notions_with_cuts(name):
     if "witness" in cuts[-1][0]:  # the members are replaced by distributions that are none
         for cut in cuts[-1]:
             table = np.array(cut["witness"]) ** 3
-            cut["witness"] = [[0.5]] if name == "known" else (table / table.sum()).tolist()
+            cut["witness"] = (
+                [[0.5]] if name in ("known", "scenarios") else (table / table.sum()).tolist()
+            )
         assert "verified" not in said(document)
 
 
