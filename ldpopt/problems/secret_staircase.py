@@ -54,12 +54,11 @@ class SecretStaircase(ColumnProblem):
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        level = validate.epsilon(self.epsilon)
-        given, shape = cleaned_utility(self.kind, 2, vars(self), level)
-        if shape[0] < 2:
-            what = "prior" if self.prior is not None else "hypotheses"
+        given = cleaned_utility(self.kind, 2, vars(self))
+        what = "prior" if "prior" in given else "hypotheses"
+        if given[what].shape[-2] < 2:
             raise InvalidInputError(f"{what} must have two or more secrets (rows), not one secret alone")
-        return {"epsilon": level, **given}
+        return {"epsilon": validate.epsilon(self.epsilon), **given}
 
     @property
     def shape(self) -> tuple[int, int]:

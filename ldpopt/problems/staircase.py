@@ -56,9 +56,8 @@ class Staircase(ColumnProblem):
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        level = validate.epsilon(self.epsilon)
-        given = self._own() if callable(self.utility) else self._named(level)
-        return {"epsilon": level, **given}
+        given = self._own() if callable(self.utility) else self._named()
+        return {"epsilon": validate.epsilon(self.epsilon), **given}
 
     def _own(self) -> dict[str, Any]:
         named = (self.prior, self.hypotheses, self.weights, self.order)
@@ -70,8 +69,9 @@ class Staircase(ColumnProblem):
             raise InvalidInputError(f"size must be a whole number >= 2, not {self.size!r}")
         return {}
 
-    def _named(self, level: float) -> dict[str, Any]:
-        given, (k,) = cleaned_utility(self.kind, 1, vars(self), level)
+    def _named(self) -> dict[str, Any]:
+        given = cleaned_utility(self.kind, 1, vars(self))
+        k = (given["prior"] if "prior" in given else given["hypotheses"]).shape[-1]
         if k < 2:
             raise InvalidInputError(f"there must be two or more inputs, not {k}: one hides nothing")
         if self.size not in (None, k):
