@@ -193,7 +193,7 @@ class Problem(Cleaned, ABC):
     kind: ClassVar[str]
     """The slug: name in the registry and tag in JSON."""
     bench_sizes: ClassVar[tuple[int, ...]] = ()
-    """The sizes that ``ldpopt bench`` runs unless told otherwise: three or more show the growth."""
+    """The sizes that ``ldpopt bench`` runs by default: three or more show the growth."""
     full_bench_sizes: ClassVar[tuple[int, ...]] = ()
     """The sizes that ``ldpopt bench --full`` runs, from seconds to minutes; if empty, the same."""
 

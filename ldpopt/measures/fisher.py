@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms.subsets import subsets
+from ldpopt.mechanisms.listings import subsets
 
 
 def fisher_information(W: Array, q: Array) -> Array:

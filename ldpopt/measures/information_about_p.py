@@ -27,7 +27,7 @@ from ldpopt.measures.tallies import (
     log_probabilities,
     merged,
 )
-from ldpopt.mechanisms.compositions import compositions
+from ldpopt.mechanisms.listings import compositions
 from ldpopt.models.priors import Dirichlet, Prior, Pushed
 
 DRAWS = 400

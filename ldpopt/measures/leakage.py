@@ -25,8 +25,8 @@ from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
 from ldpopt.measures import selection
 from ldpopt.measures.estimate import Estimate
+from ldpopt.measures.selection import adjacency, matched_selection
 from ldpopt.measures.selection_lp import Branching
-from ldpopt.measures.selection_matching import adjacency, matched_selection
 from ldpopt.models.rows_of_secrets import read_matrix, selection_program
 
 EFFORT = 1_000_000

@@ -15,7 +15,7 @@ from ldpopt.core.validate import Array
 from ldpopt.measures import estimators
 from ldpopt.measures.channel import full_support, matrix_of
 from ldpopt.measures.estimate import Estimate
-from ldpopt.mechanisms.compositions import compositions
+from ldpopt.mechanisms.listings import compositions
 
 MOST_COUNT_VECTORS = 200_000
 """Beyond this many possible count vectors the expectation is sampled, not enumerated."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from ldpopt.core import certify
 from ldpopt.core.exact import (
@@ -29,6 +29,8 @@ from ldpopt.core.validate import Array
 
 Selection = NDArray[np.int64]
 """The selected row of each group."""
+Matching = NDArray[np.int64]
+"""The output matched to each group, −1 for none."""
 
 
 def members(form: SelectionProgram) -> list[NDArray[np.int64]]:
@@ -40,6 +42,24 @@ def members(form: SelectionProgram) -> list[NDArray[np.int64]]:
 def is_deterministic(matrix: csr_array) -> bool:
     """Return whether every row has a single entry, which is 1."""
     return bool((np.diff(matrix.indptr) == 1).all() and (matrix.data == 1).all())
+
+
+def adjacency(form: SelectionProgram) -> csr_array:
+    """Build the graph in which group g and output y are adjacent if some row of g is the output y."""
+    shape = (int(form.groups.max()) + 1, form.matrix.shape[1])
+    entries = (np.ones(len(form.groups)), (form.groups, form.matrix.indices))
+    graph = csr_array(coo_array(entries, shape=shape))
+    graph.sum_duplicates()
+    return graph
+
+
+def matched_selection(form: SelectionProgram, matching: Matching) -> Selection:
+    """Select in each group a row whose output is the matched one; without one, the first row."""
+    rows = np.arange(len(form.groups))
+    wanted = matching[form.groups] == form.matrix.indices
+    choice = np.full(len(matching), 2 * len(rows))
+    np.minimum.at(choice, form.groups, np.where(wanted, rows, rows + len(rows)))
+    return np.where(choice >= len(rows), choice - len(rows), choice)
 
 
 def covered(matrix: csr_array, selection: Selection) -> Array:

@@ -18,7 +18,7 @@ from scipy.special import comb, expit, gammaln
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.encodings import SetMechanism
-from ldpopt.mechanisms.subsets import subsets
+from ldpopt.mechanisms.listings import subsets
 
 LISTED, LISTED_BY_SIZE = 10, 16
 """Up to this many inputs the sets are listed; beyond, generating functions sum over them."""

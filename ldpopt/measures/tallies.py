@@ -15,7 +15,7 @@ from scipy.special import betaln, gammaln
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms.compositions import compositions
+from ldpopt.mechanisms.listings import compositions
 from ldpopt.models.priors import Dirichlet, Prior
 
 EXACT_WORK = 3e8

@@ -31,7 +31,7 @@ from ldpopt.measures.tallies import (
     merged,
     tally_distribution,
 )
-from ldpopt.mechanisms.compositions import compositions
+from ldpopt.mechanisms.listings import compositions
 from ldpopt.models.priors import Dirichlet, Prior
 
 SAMPLED_WORK = 3e9

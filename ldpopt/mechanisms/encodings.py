@@ -20,7 +20,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Channel, Label, Mechanism, Reported, distribution_over, indices
 from ldpopt.core.quantiles import binomial
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms.subsets import subsets
+from ldpopt.mechanisms.listings import subsets
 
 Reports = NDArray[Any]
 LARGEST_DENSE = 16

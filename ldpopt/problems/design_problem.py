@@ -28,7 +28,7 @@ from ldpopt.core.problem import Measure, Problem
 from ldpopt.core.validate import Array
 from ldpopt.measures.asymptotics import HALF_LOG_2PIE
 from ldpopt.measures.fisher import differences, set_information
-from ldpopt.mechanisms.subsets import subsets
+from ldpopt.mechanisms.listings import subsets
 from ldpopt.models.cones import staircase_cone
 from ldpopt.models.priors import Dirichlet
 

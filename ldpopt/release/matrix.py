@@ -19,6 +19,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem, Uncertainty
 from ldpopt.core.rounding import percent
 from ldpopt.core.validate import Array
+from ldpopt.measures.confidence_ranges import confidence_intervals
 from ldpopt.measures.information_metrics import mutual_information
 from ldpopt.measures.intervals import are_solved, unbiased, unbiased_weights
 from ldpopt.mechanisms.randomizer import (
@@ -37,7 +38,6 @@ from ldpopt.mechanisms.randomizer import (
 )
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
-from ldpopt.release.ranges import confidence_intervals
 from ldpopt.release.recovering import recoverable
 
 MOST_INPUTS = 2 ** (64 - BITS) - 1
@@ -192,7 +192,7 @@ class Matrix(Randomizer):
     def ranges(
         self, tally: Indices, columns: Sequence[Values], free: Sequence[Marks], level: float
     ) -> tuple[Array, Array, bool]:
-        """See :func:`ldpopt.release.ranges.confidence_intervals`.
+        """See :func:`ldpopt.measures.confidence_ranges.confidence_intervals`.
 
         Args:
             tally: the reports.

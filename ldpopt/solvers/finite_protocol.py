@@ -28,7 +28,7 @@ from ldpopt.core.validate import Array
 from ldpopt.measures.estimate import Estimate
 from ldpopt.measures.information_about_p import DRAWS, information_about_p
 from ldpopt.measures.tallies import Tallies, log_count, log_multinomial
-from ldpopt.mechanisms.compositions import compositions
+from ldpopt.mechanisms.listings import compositions
 from ldpopt.models.priors import Dirichlet
 
 MOST_TERMS = 400_000

@@ -17,7 +17,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.measures import channel_fidelity, losses, minimax
 from ldpopt.mechanisms.balanced_designs import DifferenceSet, step_mechanism, subset_selection, two_level
-from ldpopt.mechanisms.compositions import compositions
+from ldpopt.mechanisms.listings import compositions
 from ldpopt.problems import Fidelity
 
 W = [[0.5, 0.3, 0.2], [0.25, 0.45, 0.3], [0.2, 0.2, 0.6]]

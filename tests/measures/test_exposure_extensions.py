@@ -12,7 +12,7 @@ from ldpopt.measures.exposure_curve import (
 )
 from ldpopt.measures.exposure_hardness import hard_pair, le_cam_bound
 from ldpopt.measures.tallies import log_multinomial
-from ldpopt.mechanisms.compositions import compositions
+from ldpopt.mechanisms.listings import compositions
 from ldpopt.protocol.redaction_chances import redact_randomly
 
 

@@ -8,7 +8,7 @@ import pytest
 from ldpopt.measures.channel_fidelity import alpha, moments, phi, phi_matrix
 from ldpopt.measures.losses import loss_of, multinomial
 from ldpopt.mechanisms.balanced_designs import step_mechanism
-from ldpopt.mechanisms.compositions import compositions
+from ldpopt.mechanisms.listings import compositions
 
 
 def test_64c_the_fourth_moment_has_one_nu_4():

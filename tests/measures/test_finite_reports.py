@@ -10,7 +10,7 @@ from ldpopt.core.validate import Array
 from ldpopt.measures import channel_fidelity, finite_reports, losses
 from ldpopt.measures.estimators import invert, maximum_likelihood, mmse
 from ldpopt.mechanisms.balanced_designs import step_mechanism
-from ldpopt.mechanisms.compositions import compositions
+from ldpopt.mechanisms.listings import compositions
 
 W = np.array([[0.6, 0.25, 0.15], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
 P = np.array([0.4, 0.35, 0.25])

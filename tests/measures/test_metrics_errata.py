@@ -21,7 +21,7 @@ from ldpopt.measures.information_metrics import (
 from ldpopt.measures.posterior import posterior
 from ldpopt.measures.tallies import log_multinomial
 from ldpopt.mechanisms.catalogue import randomized_response
-from ldpopt.mechanisms.compositions import compositions
+from ldpopt.mechanisms.listings import compositions
 from ldpopt.models.priors import Dirichlet
 
 JEFFREYS = Dirichlet.jeffreys(3)

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.measures.confidence_ranges import confidence_intervals
 from ldpopt.measures.intervals import margins, score_intervals
 from ldpopt.mechanisms import randomized_response
 from ldpopt.mechanisms.randomizer import Values
@@ -16,7 +17,6 @@ from ldpopt.release.accuracy import likely
 from ldpopt.release.designing import design
 from ldpopt.release.estimating import frequencies
 from ldpopt.release.promises import learnable, outcome
-from ldpopt.release.ranges import confidence_intervals
 
 RNG = np.random.default_rng(0)
 TABLE = {"s": RNG.integers(2, size=3000).astype(str), "u": RNG.integers(4, size=3000).astype(str)}

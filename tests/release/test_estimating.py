@@ -9,12 +9,12 @@ from scipy.stats import binom, binomtest, norm
 
 from ldpopt.cli.estimate import _print_frequencies
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.measures.confidence_ranges import confidence_intervals
 from ldpopt.measures.intervals import box, largest_means
 from ldpopt.mechanisms import randomized_response
 from ldpopt.release import estimating, ranges
 from ldpopt.release.designing import design
 from ldpopt.release.estimating import estimate, frequencies
-from ldpopt.release.ranges import confidence_intervals
 from ldpopt.release.releasing import privatize
 
 CENSUS = ("adult:sex-race", "sex", "race")

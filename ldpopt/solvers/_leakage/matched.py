@@ -14,7 +14,7 @@ from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.validate import Array
 from ldpopt.measures import selection
-from ldpopt.measures.selection_matching import Matching, adjacency, matched_selection
+from ldpopt.measures.selection import Matching, adjacency, matched_selection
 
 
 def matched_solution(

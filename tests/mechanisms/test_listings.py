@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from ldpopt.mechanisms.compositions import compositions
+from ldpopt.mechanisms.listings import compositions
 
 
 @pytest.mark.parametrize(("n", "parts"), [(0, 1), (5, 1), (0, 3), (4, 2), (6, 4), (3, 5)])

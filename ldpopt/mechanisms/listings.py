@@ -1,9 +1,11 @@
-"""All ways to share out whole numbers."""
+"""Listings: all ways to share out whole numbers, all subsets of the inputs."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ldpopt.core.validate import Array
 
 
 def compositions(n: int, parts: int) -> NDArray[np.int64]:
@@ -25,3 +27,16 @@ def compositions(n: int, parts: int) -> NDArray[np.int64]:
         rows = np.hstack([np.repeat(rows, repeats, axis=0), taken[:, None]])
         left = np.repeat(left, repeats) - taken
     return np.hstack([rows, left[:, None]])
+
+
+def subsets(k: int) -> Array:
+    """Return all subsets of k values as the rows of a 0/1 matrix, 2^k of them.
+
+    >>> subsets(2)
+    array([[0., 0.],
+           [0., 1.],
+           [1., 0.],
+           [1., 1.]])
+    """
+    bits = (np.arange(2**k)[:, None] >> np.arange(k)[::-1]) & 1
+    return bits.astype(np.float64)
