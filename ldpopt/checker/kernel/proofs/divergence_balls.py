@@ -24,17 +24,16 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from ..arithmetic import ONE, Interval, enclose, total
 from ..budget import tick
-from .uncertainty_sets import STEPS, Table, UncertaintySet, Witness
+from .falling_roots import falling_root
+from .uncertainty_sets import Table, UncertaintySet, Witness
 
 FAR = 60.0
 """The logarithm of the largest guess of ν or μ, in spreads of the linear function."""
-CLOSE = 1e-14
-"""How close to 0 a function of a search may be to count as 0."""
 
 
 class KullbackLeibler(UncertaintySet):
@@ -224,39 +223,3 @@ def _divergence(P: Table, Q: Table) -> Interval:
 def _scaled(P: list[float]) -> list[float]:
     mass = math.fsum(P)
     return [p / mass for p in P]
-
-
-def falling_root(f: Callable[[float], float], low: float, high: float) -> float:
-    """Guess where a falling function crosses 0: secants of a bracket, and every third step its middle.
-
-    The guess lies between the ends, whatever the function returns, infinities and nan included.
-
-    Args:
-        f: the function.
-        low: where it should be positive; returned if it is not.
-        high: where it should be negative; returned if it is not.
-    """
-    at_low, at_high = f(low), f(high)
-    if at_low <= 0:
-        return low
-    if at_high >= 0:
-        return high
-    side = 0
-    for step in range(STEPS):
-        x = (low * at_high - high * at_low) / (at_high - at_low)
-        if step % 3 == 2 or not low < x < high:
-            x = (low + high) / 2
-        if not low < x < high:
-            return low
-        value = f(x)
-        if abs(value) <= CLOSE:
-            return x
-        if value > 0:
-            low, at_low = x, value
-            at_high, side = (at_high / 2 if side == 1 else at_high), 1
-        else:
-            high, at_high = x, value
-            at_low, side = (at_low / 2 if side == -1 else at_low), -1
-        if high - low <= 1e-13 * max(abs(low), abs(high), 1e-3):
-            return x
-    return (low + high) / 2

@@ -37,6 +37,7 @@ from ..schema import Joint, List, Number, Record, Whole
 from ..section import Case
 from ..units import UNIT
 from .confidence_set import RobustStatement, Uncertain, is_member, uncertain
+from .falling_roots import falling_root
 from .least_information import robust_information
 from .linear_minimum import FAR, Level, alike, least, point
 from .private_rows import stochastic
@@ -82,10 +83,8 @@ def split(column: Sequence[float], a2: int) -> list[Sequence[float]]:
     return [column[i : i + a2] for i in range(0, len(column), a2)]
 
 
-SHARE_STEPS = 12
-"""Steps of the search for a share x of the slack, whose log x/(1 − x) is at most ``FAR``."""
 NEAR = 1e-7
-"""Gains whose ratio is so close to 1 end that search: their levels are guessed no closer."""
+"""Gains whose ratio is so close to 1 end the search for a share: their levels are guessed no closer."""
 MOST_STEP = 1e90
 """Larger steps are not cubed in floats: the guess is one half."""
 
@@ -177,8 +176,7 @@ class PrivacyProof:
     def _share_guess(self, mine: Side, theirs: Side, pair: tuple[int, int]) -> Fraction:
         """Guess the worst share of the slack, in floats: where more of it helps both secrets alike.
 
-        It is found by the Illinois method on the scale of log x/(1 − x), on which the logarithm of the
-        ratio of the two gains is almost linear.
+        On the scale of log x/(1 − x) the logarithm of the ratio of the two gains is almost linear.
         """
         k, m, E = (float(x.low) for x in (self.F.step[pair[0]], self.F.step[pair[1]], self.E))
         if not (0 < k < MOST_STEP and 0 < m < MOST_STEP):
@@ -191,23 +189,7 @@ class PrivacyProof:
             gained = own.log_reach(a) + math.log(k) - 3 * math.log1p(a)
             return gained - other.log_reach(c) - math.log(E * m) + 3 * math.log1p(c)
 
-        low, high = -FAR, FAR
-        at_low, at_high, before = max(gain(low), 0.0), min(gain(high), 0.0), 0
-        z = 0.0
-        for _ in range(SHARE_STEPS):
-            width = at_low - at_high
-            z = low + (high - low) * (at_low / width if width > 0 else 0.5)
-            found = gain(z)
-            if abs(found) < NEAR:
-                break
-            side = 1 if found > 0 else -1
-            kept = 0.5 if side == before else 1.0
-            if found > 0:
-                low, at_low, at_high = z, found, at_high * kept
-            else:
-                high, at_high, at_low = z, found, at_low * kept
-            before = side
-        return Fraction(1 / (1 + math.exp(-z)))
+        return Fraction(1 / (1 + math.exp(-falling_root(gain, -FAR, FAR, NEAR))))
 
     def _worst(
         self, x: Fraction, levels: tuple[Decimal, Interval, Decimal, Interval], k: Interval, m: Interval

@@ -36,7 +36,7 @@ from ..arithmetic import exp_below
 from ..budget import tick
 from ..schema import Anything, List, Record, Whole
 from ..units import units_down
-from .divergence_balls import falling_root
+from .falling_roots import falling_root
 from .uncertainty_sets import Table, UncertaintySet, dot
 
 MOST_HALVINGS = 60
