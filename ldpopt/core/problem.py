@@ -213,9 +213,13 @@ class Problem(Cleaned, ABC):
         """Refuse what the checker refuses: what a built-in kind may ask is written once, there."""
         if frame.knows(self.kind):
             try:
-                frame.question(frame.statement(self.kind, self.to_params()))
+                _ = self.question
             except UnreadableError as error:
                 raise InvalidInputError(f"{self.kind}: {error}") from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle what was given, not the exact question, which has functions in it."""
+        return {name: value for name, value in vars(self).items() if name != "question"}
 
     @property
     def title(self) -> str:
@@ -315,10 +319,9 @@ class Problem(Cleaned, ABC):
 
     @cached_property
     def question(self) -> Any:
-        """The exact question of the statement, as the checker reads it and its proofs take it."""
+        """The exact question of the statement, as the checker reads it; None where there is none."""
         stated = self.statement()
-        assert stated is not None
-        return frame.question(stated)
+        return None if stated is None else frame.question(stated)
 
     def to_params(self) -> dict[str, Any]:
         """Return the parameters as plain JSON data: arrays as lists, unset ones left out."""

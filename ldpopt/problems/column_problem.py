@@ -58,11 +58,16 @@ class ColumnProblem(Problem):
         yield Stage(form, self._provable)
 
     def _provable(self, solution: FormSolution) -> FormSolution:
-        plain = self.statement()
-        if plain is None or plain["form"] != "column-program":
+        if not self._utility_is_known:
             return solution
-        question = frame.question(plain)
-        return certify.prove_rounded(solution, lambda dual: dominates_private_columns(dual, question))
+        return certify.prove_rounded(
+            solution, lambda dual: dominates_private_columns(dual, self.question)
+        )
+
+    @property
+    def _utility_is_known(self) -> bool:
+        """Whether the checker knows the utility, and not the privacy alone."""
+        return self.question is not None and bool(self.question.objective.name)
 
     def statement(self) -> dict[str, Any] | None:
         """State the whole question if the checker knows the kind, otherwise the privacy alone.
@@ -96,7 +101,6 @@ class ColumnProblem(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """Evaluate the utility by the checker's exact arithmetic, rounded down."""
-        plain = self.statement()
-        if plain is None or plain["form"] != "column-program":
+        if not self._utility_is_known:
             return self.value(answer)
-        return certify.value_below(frame.question(plain).gain(answer.matrix.tolist()).low)
+        return certify.value_below(self.question.gain(answer.matrix.tolist()).low)

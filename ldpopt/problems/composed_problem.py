@@ -106,7 +106,7 @@ class ComposedProblem(Problem):
     def check_params(self) -> None:
         """Refuse a composition that the checker refuses."""
         try:
-            frame.question(self.statement())
+            _ = self.question
         except UnreadableError as error:
             raise InvalidInputError(f"{self.kind}: {error}") from None
 
