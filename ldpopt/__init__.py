@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # nothing is imported that could lie there: not even the modu
     from ldpopt.core.problem import Example, Measure, Problem
     from ldpopt.core.solver import Solver
     from ldpopt.engine.result import Certificate, Result, load
-    from ldpopt.engine.solving import problem, solve
+    from ldpopt.engine.solving import problem, solve, solve_many
     from ldpopt.engine.sweep import Experiment
     from ldpopt.engine.verifying import Verification, verify
     from ldpopt.models import objective, privacy
@@ -74,6 +74,7 @@ __all__ = [
     "problems",
     "report",
     "solve",
+    "solve_many",
     "solvers",
     "testing",
     "validate",
@@ -102,7 +103,7 @@ _HOMES = {
     "core.problem": ("Example", "Measure", "Problem"),
     "core.solver": ("Solver",),
     "engine.result": ("Certificate", "Result", "load"),
-    "engine.solving": ("problem", "solve"),
+    "engine.solving": ("problem", "solve", "solve_many"),
     "engine.sweep": ("Experiment",),
     "engine.verifying": ("Verification", "verify"),
     "problems.column_problem": ("ColumnProblem",),

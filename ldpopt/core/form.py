@@ -24,6 +24,8 @@ class Status(Enum):
     """Feasible with a proven bound, but farther from it than :attr:`OPTIMAL` allows."""
     FEASIBLE = "feasible"
     """Feasible; nothing proven about better ones."""
+    UNCERTIFIED = "uncertified"
+    """Found in floating point by ``solve(…, certify=False)``: nothing is certified, privacy included."""
     INFEASIBLE = "infeasible"
     """Proven: there is no answer."""
     UNBOUNDED = "unbounded"

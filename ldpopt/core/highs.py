@@ -47,6 +47,8 @@ def new_model(
     return model
 
 
+ROUNDING = 2.0**-50
+"""An error of the sums Σ θ_v v that no correction makes smaller."""
 RESCUES: tuple[dict[str, str | int], ...] = (
     {"presolve": "on"},
     {"simplex_strategy": 1},
@@ -145,14 +147,16 @@ class ColumnLP:
     """A HiGHS model that columns can be added to; it starts each solve from the last basis.
 
     Args:
+        k: the number of rows.
         gain: the typical size of g(v)/v; utilities are divided by it, as HiGHS works with absolute
             tolerances.
         tuned: False leaves HiGHS its own choice of method (for comparison: much slower on wide LPs).
     """
 
-    def __init__(self, k: int, gain: float, *, tuned: bool = True) -> None:
+    def __init__(self, k: int, gain: float = 1.0, *, tuned: bool = True) -> None:
         self.rays = np.zeros((k, 0))
         self.gains = np.zeros(0)
+        self._sizes = np.zeros(0)
         self._scale = gain if gain > 0 else 1.0
         # primal simplex: a new column keeps the old point feasible
         options: dict[str, str | int] = {"presolve": "off", "simplex_strategy": 4} if tuned else {}
@@ -167,6 +171,7 @@ class ColumnLP:
         k, m = rays.shape
         self.rays = np.hstack([self.rays, rays])
         self.gains = np.append(self.gains, gains)
+        self._sizes = np.append(self._sizes, size)
         self._model.addCols(
             m,
             gains / self._scale,
@@ -177,6 +182,13 @@ class ColumnLP:
             np.tile(np.arange(k, dtype=np.int32), m),
             rays.T.ravel(),
         )
+
+    def price(self, gains: Array) -> None:
+        """Give all columns, in the order in which they were added, new gains g(v), and a new scale."""
+        self.gains = gains / self._sizes
+        self._scale = float(np.abs(self.gains).max()) or 1.0
+        every = np.arange(len(gains), dtype=np.int32)
+        self._model.changeColsCost(len(gains), every, self.gains / self._scale)
 
     def solve(self, limits: Limits) -> Optimum | None:
         """Find the optimum over the columns so far.
@@ -201,11 +213,14 @@ class ColumnLP:
 def _polished(rays: Array, weights: Array) -> Array:
     """Correct the weights for the rounding error that the simplex method left in Σ θ_v v = 1."""
     for _ in range(2):
-        weights = weights + np.linalg.lstsq(rays, 1 - rays @ weights, rcond=None)[0]
+        error = 1 - rays @ weights
+        if np.abs(error).max() <= ROUNDING:
+            break
+        weights = weights + np.linalg.lstsq(rays, error, rcond=None)[0]
     return np.maximum(weights, 0.0)
 
 
-def solve_listed(rays: Array, gains: Array, limits: Limits, *, tuned: bool = True) -> FormSolution:
+def solve_listed(rays: Array, gains: Array, limits: Limits, lp: ColumnLP | None = None) -> FormSolution:
     """Solve the whole program over an explicit list of rays, with the dual that proves its bound.
 
     Raising every dual entry by δ raises β·v by δ Σ_x v_x, which repairs any remaining violation; so
@@ -215,12 +230,14 @@ def solve_listed(rays: Array, gains: Array, limits: Limits, *, tuned: bool = Tru
         rays: the columns v, side by side.
         gains: g(v) of each.
         limits: the limits of the run.
-        tuned: False leaves HiGHS its own choice of method.
+        lp: a model over these rays, which starts from its last basis; unless given, a new one.
     """
     k = len(rays)
-    lp = ColumnLP(k, float(np.abs(gains / rays.max(axis=0)).max()), tuned=tuned)
     limits.check()
-    lp.add(rays, gains)
+    if lp is None:
+        lp = ColumnLP(k)
+        lp.add(rays, gains)
+    lp.price(gains)
     optimum = lp.solve(limits)
     if optimum is None:
         return FormSolution(Status.LIMIT)

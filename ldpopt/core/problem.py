@@ -286,6 +286,13 @@ class Problem(Cleaned, ABC):
     def lift(self, form: Form, solution: FormSolution) -> Any:
         """Express the answer in the problem's own terms: a :class:`Mechanism`, or plain JSON data."""
 
+    def unrepaired(self, form: Form, solution: FormSolution) -> Any:
+        """Express the answer as floats give it, for a result that certifies nothing.
+
+        A question whose repair to exact arithmetic takes long leaves it out here.
+        """
+        return self.lift(form, solution)
+
     @abstractmethod
     def value(self, answer: Any) -> float:
         """Evaluate the objective of an answer from its definition, never from the form."""

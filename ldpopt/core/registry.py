@@ -34,6 +34,7 @@ class Registry(Generic[T]):
         self._group = group
         self._table = table
         self._given: dict[str, T] = {}
+        self._loaded: dict[str, T] = {}
         self._clashes: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[str]:
@@ -42,6 +43,8 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         if name in self._given:
             return self._given[name]
+        if name in self._loaded:
+            return self._loaded[name]
         if name not in self._sources:
             raise UnknownNameError(self.what, name, self)
         if name in self.clashes and name not in self._table:
@@ -58,6 +61,7 @@ class Registry(Generic[T]):
             raise FailedError(
                 f"the {self.what} {name!r} cannot be loaded from {source.value}: {said}"
             ) from error
+        self._loaded[name] = loaded
         return loaded
 
     def __contains__(self, name: str) -> bool:

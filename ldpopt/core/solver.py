@@ -96,6 +96,8 @@ class Solver(ABC, Generic[F]):
     @classmethod
     def configured(cls, **options: Any) -> Self:
         """Build the solver; an unknown option is named, with the options that there are."""
+        if not options:
+            return cls()
         known = [] if cls.__init__ is object.__init__ else list(inspect.signature(cls).parameters)
         for name in options:
             if name not in known:

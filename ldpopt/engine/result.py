@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ldpopt.core import notebook
-from ldpopt.core.errors import UnreadableFileError
+from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.exact import NOISE, frame, is_optimal
 from ldpopt.core.files import write_whole
 from ldpopt.core.form import Form, FormSolution, Status, relative_gap
@@ -35,7 +35,7 @@ class Certificate:
     audit: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """How a solve ended.
 
@@ -81,25 +81,47 @@ class Result:
         row = {"problem": self.problem.kind, "status": self.status.value}
         return notebook.frame([row | {name: getattr(self, name) for name in names}])
 
-    def _repr_html_(self) -> str:
-        rows = [
-            ("status", self.status.value),
-            ("value", self.value),
-            ("bound", self.bound),
-            ("gap", self.gap),
-            ("solver", self.solver),
-            ("seconds", self.seconds),
-        ]
+    def _summary(self) -> tuple[str, list[tuple[str, Any]]]:
+        """Return a heading, and what is shown of a result on a screen."""
+        said = (
+            "nothing certified"
+            if self.status is Status.UNCERTIFIED
+            else "claims not checked; see verify"
+        )
+        names = ("value", "bound", "gap", "solver", "seconds")
+        rows = [("status", self.status.value), *((name, getattr(self, name)) for name in names)]
         if self.answer is not None and self.mechanism is None:
             rows.append(("answer", self.answer))
-        summary = notebook.table(f"{self.problem.kind} (claims not checked; see verify)", rows)
+        return f"{self.problem.kind} ({said})", rows
+
+    def __str__(self) -> str:
+        heading, rows = self._summary()
+        if self.mechanism is not None:
+            rows.append(("answer", self.mechanism))
+        return "\n".join([heading, *(f"  {name:8} {shown!s:.68}" for name, shown in rows)])
+
+    def __repr__(self) -> str:
+        return (
+            f"<Result {self.problem.kind}: {self.status.value}, value {self.value}, bound {self.bound}>"
+        )
+
+    def _repr_html_(self) -> str:
+        summary = notebook.table(*self._summary())
         return summary + (self.mechanism._repr_html_() if self.mechanism else "")
 
     def to_json(self) -> dict[str, Any]:
         """Return the result file's content: plain data, floats exact.
 
         The file of a kind that the checker does not know carries its statement, if it has one.
+
+        Raises:
+            InvalidInputError: nothing of the result is certified.
         """
+        if self.status is Status.UNCERTIFIED:
+            raise InvalidInputError(
+                "a result of certify=False cannot be saved, verified or reported: nothing of it is "
+                "certified, not even its privacy; solve the problem again without certify=False"
+            )
         mechanism = self.mechanism
         carried = None if frame.knows(self.problem.kind) else self.problem.statement()
         return {
@@ -169,8 +191,8 @@ def certified(
 ) -> tuple[dict[str, Any], dict[str, float]]:
     """Compute the fields of the result that make claims: each holds in exact arithmetic.
 
-    The answer is built and evaluated however long that takes; an audit that takes much longer than the
-    time left is left out.
+    The answer is repaired and evaluated however long that takes; an audit that takes much longer than
+    the time left is left out.
 
     Args:
         problem: the question.
@@ -179,14 +201,17 @@ def certified(
         limits: the limits of the whole run.
 
     Returns:
-        The fields, and what ``stats`` say of them.
+        The fields, and what ``stats`` say of them: how long each took.
     """
+    start = limits.elapsed()
     if solution.point is None:
         nothing = Certificate(proof=None, gap=limits.gap, repair_loss=0.0)
         found = {"status": solution.status, "value": None, "bound": solution.bound, "gap": None}
         return {**found, "answer": None, "certificate": nothing}, {}
     answer = problem.lift(form, solution)
+    repaired = limits.elapsed()
     value = problem.claim(answer)
+    evaluated = limits.elapsed()
     loss = 0.0 if solution.value is None else abs(solution.value - value)
     bound = _not_better(value, solution.bound, problem.sense)
     status = Status.FEASIBLE
@@ -196,8 +221,25 @@ def certified(
     audit = late.in_time(lambda: problem.audit(answer), lambda: None)
     found = {"status": status, "value": value, "bound": bound, "gap": relative_gap(value, bound)}
     certificate = Certificate(solution.proof, limits.gap, loss, audit or {})
-    left_out = {NO_AUDIT: 1.0} if audit is None else {}
-    return {**found, "answer": answer, "certificate": certificate}, left_out
+    stats = {
+        "repair_seconds": repaired - start,
+        "value_seconds": evaluated - repaired,
+        "audit_seconds": limits.elapsed() - evaluated,
+        **({NO_AUDIT: 1.0} if audit is None else {}),
+    }
+    return {**found, "answer": answer, "certificate": certificate}, stats
+
+
+def uncertified(
+    problem: Problem, form: Form, solution: FormSolution, limits: Limits
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """Compute the same fields in floating point: nothing is repaired, proven or measured."""
+    found = {"bound": None, "gap": None, "certificate": Certificate(None, limits.gap, 0.0)}
+    if solution.point is None:
+        return {**found, "status": solution.status, "value": None, "answer": None}, {}
+    answer = problem.unrepaired(form, solution)
+    value = problem.value(answer)
+    return {**found, "status": Status.UNCERTIFIED, "value": value, "answer": answer}, {}
 
 
 def _is_optimal(problem: Problem, value: float, bound: float, gap: float) -> bool:

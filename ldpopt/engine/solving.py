@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError, MissingDependencyError, NoSolverError
-from ldpopt.core.form import Form, FormSolution, Stage, Status
+from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits, Progress
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
-from ldpopt.engine.result import Result, certified
+from ldpopt.engine.result import Result, certified, uncertified
+from ldpopt.engine.stages import run_stages
 from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import SOLVERS, solvers_of
 
@@ -43,6 +43,7 @@ def solve(
     time_limit: float | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    certify: bool = True,
     **options: Any,
 ) -> Result:
     """Answer a problem with a mechanism and a certificate.
@@ -56,11 +57,14 @@ def solve(
         time_limit: seconds after which the best proven answer is returned.
         seed: for solvers that draw random numbers.
         progress: called with (value, bound) during long work.
+        certify: False leaves out the repair to exact arithmetic, the exact value and the audit: the
+            status is ``UNCERTIFIED``, there is no bound, and the result cannot be saved or verified.
         options: the parameters of the solver's constructor.
 
     Returns:
-        The result; its ``stats`` say how many seconds went into search, proof and repair. After
-        Ctrl-C it is the best so far, with ``stats["interrupted"]``.
+        The result; its ``stats`` say how many seconds went into the choice of the solver, the search,
+        the proof, the repair, the exact value and the audit. After Ctrl-C it is the best so far, with
+        ``stats["interrupted"]``.
 
     Raises:
         InvalidInputError: an argument is not of its kind, or the solver has no such option; the message
@@ -74,27 +78,90 @@ def solve(
     >>> result.status.value, round(result.value, 9)
     ('optimal', 0.429363219)
     """
+    (result,) = solve_many(
+        [problem],
+        solver,
+        gap=gap,
+        time_limit=time_limit,
+        seed=seed,
+        progress=progress,
+        certify=certify,
+        **options,
+    )
+    return result
+
+
+def solve_many(
+    problems: Iterable[Problem],
+    solver: str | Solver[Any] = "auto",
+    *,
+    gap: float = 1e-9,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    certify: bool = True,
+    **options: Any,
+) -> list[Result]:
+    """Answer problems one after the other, each as :func:`solve` does, with the same solver objects.
+
+    A solver may start from what it found last: ``enumerate`` does so for problems of one cone, such as
+    ``staircase`` problems of one level and many priors. Values and bounds are those of :func:`solve`;
+    of several best mechanisms another one may be found.
+
+    Args:
+        problems: the questions.
+        solver: as for :func:`solve`.
+        gap: as for :func:`solve`.
+        time_limit: seconds for each problem.
+        seed: for solvers that draw random numbers, the same for each problem.
+        progress: as for :func:`solve`.
+        certify: as for :func:`solve`.
+        options: the parameters of the solver's constructor.
+
+    Returns:
+        The results, in the order of the problems.
+
+    >>> from ldpopt.problems import Staircase
+    >>> priors = [[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]]
+    >>> [round(found.value, 6) for found in solve_many(Staircase(1, prior) for prior in priors)]
+    [0.123284, 0.126236]
+    """
     seed = validate.whole_number("seed", seed, 0)
-    whole = Limits.within(time_limit, gap=gap, seed=seed, progress=progress)
+    used: dict[str, Solver[Any]] = {}
+    results = []
+    for problem in problems:
+        limits = Limits.within(time_limit, gap=gap, seed=seed, progress=progress)
+        results.append(_answered(problem, solver, options, limits, used, certify))
+    return results
+
+
+def _answered(
+    problem: Problem,
+    solver: str | Solver[Any],
+    options: dict[str, Any],
+    whole: Limits,
+    used: dict[str, Solver[Any]],
+    certify: bool,
+) -> Result:
     if not isinstance(problem, Problem):
         raise InvalidInputError(
             f"solve takes a problem, such as ldpopt.problem('staircase', …), not {problem!r:.80}"
         )
-    found = _searched(problem, solver, options, whole)
+    found = _searched(problem, solver, options, whole, used)
     solved = whole.elapsed()
-    claims, left_out = certified(problem, found.form, found.solution, whole)
-    end = whole.elapsed()
-    clock = {
-        "search_seconds": solved - found.proof_seconds,
+    fields = certified if certify else uncertified
+    claims, clock = fields(problem, found.form, found.solution, whole)
+    clock |= {
+        "choice_seconds": found.choice_seconds,
+        "search_seconds": solved - found.choice_seconds - found.proof_seconds,
         "proof_seconds": found.proof_seconds,
-        "repair_seconds": end - solved,
     }
     return Result(
         problem=problem,
         **claims,
         solver=found.solver,
-        seconds=end,
-        stats={**_finite(found.solution.stats or {}), **clock, **left_out},
+        seconds=whole.elapsed(),
+        stats={**_finite(found.solution.stats or {}), **clock},
         attempts=found.attempts,
         environment=environment(),
     )
@@ -126,32 +193,40 @@ def answer_for(
         The answer; None if none was found.
     """
     whole = Limits.within(time_limit, gap=gap)
-    found = _searched(problem, solver, {}, whole)
+    found = _searched(problem, solver, {}, whole, {})
     if found.solution.point is None:
         return None
     return problem.lift(found.form, found.solution)
 
 
 class _Searched(NamedTuple):
-    """What the search found: the solution of a form, by which solver, and the seconds of its proof."""
+    """What the search found: the solution of a form, by which solver, and where the time went."""
 
     form: Form
     solution: FormSolution
     solver: str
     attempts: dict[str, str]
+    choice_seconds: float
     proof_seconds: float
 
 
 def _searched(
-    problem: Problem, solver: str | Solver[Any], options: dict[str, Any], whole: Limits
+    problem: Problem,
+    solver: str | Solver[Any],
+    options: dict[str, Any],
+    whole: Limits,
+    used: dict[str, Solver[Any]],
 ) -> _Searched:
     """Search within the time that is not kept for repair, exact value and audit."""
     limits = whole.part(1 - REPAIR_SHARE)
     form, chosen, attempts = _choose(problem, solver, options)
+    chosen = used.setdefault(chosen.name, chosen)
+    choice_seconds = whole.elapsed()
     form, solution = run_stages(problem, form, chosen, limits)
     if _WHOLE.get() and (solution.stats or {}).get("interrupted"):
         raise KeyboardInterrupt
-    return _Searched(form, solution, chosen.name, attempts, limits.proof_seconds())
+    times = choice_seconds, limits.proof_seconds()
+    return _Searched(form, solution, chosen.name, attempts, *times)
 
 
 _WHOLE: ContextVar[bool] = ContextVar("whole", default=False)
@@ -271,101 +346,3 @@ def _named(
             return form, solver, {}
         reason = answer
     raise NoSolverError(problem.kind, {solver.name: reason})
-
-
-def run_stages(
-    problem: Problem, form: Form, solver: Solver[Any], limits: Limits
-) -> tuple[Form, FormSolution]:
-    """Solve what the problem declares for a form, and merge what the stages contribute.
-
-    Once there is an answer and the time is over, no further stage is started.
-
-    Args:
-        problem: declares the stages.
-        form: the form to begin with.
-        solver: solves the form of every stage.
-        limits: the limits of all stages together.
-
-    Returns:
-        The form whose point is the answer, and the solution with the best bound of all stages.
-
-    Raises:
-        KeyboardInterrupt: the user interrupted before there was an answer.
-    """
-    found = Contributions(problem.sense == "maximise", form)
-    plan = problem.stages(form)
-    stage = next(plan)
-    while True:
-        nothing = FormSolution(Status.LIMIT) if found.answered() else None  # it may end with nothing
-        shown = None if stage.bound_only else found.progress(limits)
-        part = replace(limits.part(stage.share, nothing), progress=shown)
-        solution = solver.attempt(stage.form, part)
-        with limits.proving():
-            given = stage.contribution(solution)
-        found.add(stage, given)
-        if (solution.stats or {}).get("interrupted"):
-            return found.form, found.interrupted()
-        if limits.expired() and found.answered():
-            return found.form, found.merged()
-        try:
-            stage = plan.send(given)
-        except StopIteration:
-            return found.form, found.merged()
-
-
-class Contributions:
-    """What the stages contributed so far: a point at most, and any number of proven bounds."""
-
-    def __init__(self, upwards: bool, form: Form) -> None:
-        self.sign = 1.0 if upwards else -1.0
-        self.form = form
-        self.answer: FormSolution | None = None
-        self.proven: list[FormSolution] = []
-
-    def add(self, stage: Stage, given: FormSolution) -> None:
-        """Keep the bound, and the point if it is the best."""
-        if given.bound is not None:
-            self.proven.append(given)
-        if not stage.bound_only and (self.answer is None or self._better(given, self.answer)):
-            self.answer, self.form = given, stage.form
-
-    def _better(self, given: FormSolution, known: FormSolution) -> bool:
-        if given.point is None or known.point is None:
-            return known.point is None
-        assert given.value is not None
-        assert known.value is not None
-        return self.sign * given.value > self.sign * known.value
-
-    def answered(self) -> bool:
-        """Return whether there is a point already."""
-        return self.answer is not None and self.answer.point is not None
-
-    def merged(self) -> FormSolution:
-        """Combine the best point with the best of the proven bounds (the least one for a maximum)."""
-        answer = self.answer or FormSolution(Status.LIMIT)
-        if not self.proven:
-            return answer
-        weakest_first = sorted(self.proven, key=self._strength)
-        proofs = [s.proof for s in weakest_first if s.proof is not None]
-        merged = {key: entry for proof in proofs for key, entry in proof.items()} if proofs else None
-        return replace(answer, bound=weakest_first[-1].bound, proof=merged)
-
-    def _strength(self, solution: FormSolution) -> float:
-        assert solution.bound is not None
-        return -self.sign * solution.bound
-
-    def interrupted(self) -> FormSolution:
-        """Combine what the stages found before Ctrl-C; without a point there is nothing to return."""
-        solution = self.merged()
-        if solution.point is None:
-            raise KeyboardInterrupt
-        return replace(solution, stats={**(solution.stats or {}), "interrupted": 1.0})
-
-    def progress(self, limits: Limits) -> Progress | None:
-        """Wrap the user's progress callback so that it receives the best bound of all stages so far."""
-        if limits.progress is None or not self.proven:
-            return limits.progress
-        show, bound = limits.progress, self.merged().bound
-        assert bound is not None
-        best = min if self.sign > 0 else max
-        return lambda value, own: show(value, best(own, bound))

@@ -25,7 +25,7 @@ from ldpopt.models.chi2_ball import bound_of, least, worst
 from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set, Single
 
-ALONE, BATCH = 16, 512
+ALONE, BATCH = 1, 512
 """Places that are searched one by one, which is often enough, and the size of the batches after them."""
 NEAR = 1e-3
 """A share within this of 0 or 1 is searched again on a logarithmic scale."""
@@ -139,7 +139,12 @@ def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
         last = first + (1 if first < ALONE else BATCH)
         places = ranked[first:last]
         first = last
-        best = _levels(columns, F, places).argmax() if len(places) > 1 else 0
+        best = 0
+        if len(places) > 1:
+            levels = _levels(columns, F, places)
+            best = int(levels.argmax())
+            if levels[best] <= level:
+                continue
         place = places[best].tolist()
         found, x = _shared(columns, F, *place)
         if found > level:
@@ -202,17 +207,18 @@ def _worst_shares(columns: Array, F: Chi2Set, places: NDArray[np.int64], compare
             the rate at which the second rises. It returns the comparison, and whether it rises with x.
     """
     y, s, other = places.T
-    mine, theirs = -columns[s, :, y].T, columns[other, :, y].T  # [u][place]
+    both = np.hstack([-columns[s, :, y].T, columns[other, :, y].T])  # [u][place], first those of s
+    centres = np.hstack([F.given[s].T, F.given[other].T])
     k, m = F.slack / F.secrets[s], F.slack / F.secrets[other]
     low, high = np.zeros(len(y)), np.ones(len(y))
     best = np.full(len(y), -np.inf)
     for step in range(SHARES):
         x = np.array([0.0, 1.0])[step] if step < 2 else (low + high) / 2
         root, rest = 1 + x * k, 1 + (1 - x) * m
-        top, A = least(mine, F.given[s].T, bound_of(x * k))
-        bottom, C = least(theirs, F.given[other].T, bound_of((1 - x) * m))
-        found, rises = compare(-top, bottom, A**2 * k / root**3, C**2 * m / rest**3)
-        best = np.fmax(best, found)
+        found = least(both, centres, np.concatenate([bound_of(x * k), bound_of((1 - x) * m)]))
+        (top, bottom), (A, C) = (np.split(part, 2) for part in found)
+        value, rises = compare(-top, bottom, A**2 * k / root**3, C**2 * m / rest**3)
+        best = np.fmax(best, value)
         if step >= 2:
             low, high = np.where(rises, x, low), np.where(rises, high, x)
     return best

@@ -37,6 +37,10 @@ class Product(NamedTuple):
     high: tuple[float, ...]
 
 
+FEW = 12
+"""So many inputs are few: all vertices of all blocks are listed."""
+
+
 @dataclass(frozen=True, eq=False)
 class BlockCone:
     """The cone of PolyOpt.
@@ -133,16 +137,30 @@ class BlockCone:
             low: the least y.
             high: the largest y.
         """
-        return block_vertices(self.p_min[s], low, high)
+        if self.dimension > FEW:
+            return block_vertices(self.p_min[s], low, high)
+        key = s, low, high
+        if key not in self._listed:
+            self._listed[key] = block_vertices(self.p_min[s], low, high)
+        return self._listed[key]
+
+    @cached_property
+    def _listed(self) -> dict[tuple[int, float, float], Array]:
+        """The vertices of blocks that were listed already, kept where there are few inputs."""
+        return {}
 
     def size(self) -> int:
-        """Count the generators; an estimate for more than 12 inputs."""
+        """Count the generators; an estimate where there are not few inputs."""
+        return self._size
+
+    @cached_property
+    def _size(self) -> int:
         a1, a2 = self.shape
-        if a2 > 12:
+        if a2 > FEW:
             return 1 << self.dimension
-        products = [self.product(None)] if self.dimension > 12 else list(self.products())
+        products = [self.product(None)] if self.dimension > FEW else list(self.products())
         listed = sum(math.prod(self._block_sizes(product)) for product in products)
-        if self.dimension > 12 and self.pairs == "distinct":
+        if self.dimension > FEW and self.pairs == "distinct":
             listed *= 1 + sum(len(self.breakpoints(s)) for s in range(a1))
         return listed
 

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
@@ -124,14 +124,15 @@ def worst_log_ratio(high: Array, low: Array, own: bool = False) -> float:
         low: the least ones.
         own: whether a secret is compared with itself, too.
     """
-    worst = -math.inf
-    for s, top in enumerate(high):
-        others = (low if own else np.delete(low, s, axis=0)).min(axis=0)
-        used = top > 0
-        if (others[used] <= 0).any():
-            return math.inf
-        worst = max(worst, float(np.log(top[used] / others[used]).max(initial=-math.inf)))
-    return worst
+    least = low.min(axis=0)
+    others = np.broadcast_to(least, low.shape)
+    if not own:
+        own_least = np.arange(len(low))[:, None] == low.argmin(axis=0)
+        others = np.where(own_least, np.where(own_least, np.inf, low).min(axis=0), least)
+    used = high > 0
+    if (others[used] <= 0).any():
+        return math.inf
+    return float(np.log(high[used] / others[used]).max(initial=-math.inf))
 
 
 def has_boxes(cone: object) -> TypeGuard[SecretCone]:
@@ -144,6 +145,7 @@ def names_secrets(cone: object) -> TypeGuard[SecretCone]:
     return hasattr(cone, "secrets")
 
 
+@lru_cache(maxsize=64)
 def staircase_cone(k: int, epsilon: float) -> SecretCone:
     """Build the cone of ε-LDP on k inputs: every two inputs have different secrets.
 

@@ -91,6 +91,11 @@ class ColumnProblem(Problem):
         """Build the mechanism with columns θ_v v, repaired to exact arithmetic."""
         return Mechanism(certify.repair(solution.point.matrix, self.cone), inputs=self.inputs)
 
+    def unrepaired(self, form: Form, solution: FormSolution) -> Mechanism:
+        """Build the mechanism with columns θ_v v, its rows divided by their sums."""
+        matrix = solution.point.matrix
+        return Mechanism(matrix / matrix.sum(axis=1, keepdims=True), inputs=self.inputs)
+
     def value(self, answer: Mechanism) -> float:
         """Compute Σ_y g(W[:, y])."""
         return float(self.sublinear(answer.matrix).sum())

@@ -241,8 +241,16 @@ class PolyOpt(TableProblem, ColumnProblem):
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism with columns θ_v v, robustly private in exact arithmetic."""
+        return self._spread(certify.repair_mixed(solution.point.matrix, self._privacy()))
+
+    def unrepaired(self, form: Form, solution: FormSolution) -> Mechanism:
+        """Build the mechanism with columns θ_v v, its rows divided by their sums."""
+        matrix = solution.point.matrix
+        return self._spread(matrix / matrix.sum(axis=1, keepdims=True))
+
+    def _spread(self, rows: Array) -> Mechanism:
+        """Give merged values of u the rows of their groups."""
         F, groups = self.merged
-        rows = certify.repair_mixed(solution.point.matrix, self._privacy())
         spread = rows.reshape(*F.shape, -1)[:, groups]
         return Mechanism(spread.reshape(-1, rows.shape[1]), inputs=self.inputs)
 

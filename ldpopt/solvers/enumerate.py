@@ -5,11 +5,14 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from ldpopt.core.form import FormSolution
-from ldpopt.core.forms.column_program import ColumnProgram
-from ldpopt.core.highs import solve_listed
+from ldpopt.core.forms.column_program import ColumnProgram, Cone
+from ldpopt.core.highs import ColumnLP, solve_listed
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
+from ldpopt.core.validate import Array
 
 MOST_COLUMNS = 2**20
 FASTER_BELOW = 2**14
@@ -17,10 +20,16 @@ FASTER_BELOW = 2**14
 
 
 class Enumerate(Solver[ColumnProgram]):
-    """The explicit LP by HiGHS: exact and simple, but the list has 2^k columns and more."""
+    """The explicit LP by HiGHS: exact and simple, but the list has 2^k columns and more.
+
+    A solver that is used again for the same cone starts from the optimum that it found last.
+    """
 
     name: ClassVar[str] = "enumerate"
     tuned: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._last: tuple[Cone, Array, ColumnLP] | None = None
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept column programs with at most a million rays."""
@@ -38,8 +47,13 @@ class Enumerate(Solver[ColumnProgram]):
     def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:
         """List, evaluate, solve."""
         limits.check()
-        rays = form.cone.rays()
-        return solve_listed(rays, form.utility(rays), limits, tuned=self.tuned)
+        if self._last is None or self._last[0] is not form.cone:
+            rays = form.cone.rays()
+            lp = ColumnLP(len(rays), tuned=self.tuned)
+            lp.add(rays, np.zeros(rays.shape[1]))
+            self._last = form.cone, rays, lp
+        _, rays, lp = self._last
+        return solve_listed(rays, form.utility(rays), limits, lp)
 
 
 class EnumerateDefault(Enumerate):

@@ -16,7 +16,7 @@ from ldpopt.checker.kernel.proofs.least_information import robust_information
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.limits import Limits
-from ldpopt.engine.solving import run_stages
+from ldpopt.engine.stages import run_stages
 from ldpopt.measures.levels import rldp_level
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.models.robust_information import RobustInformation

@@ -34,6 +34,7 @@ from decimal import (
     Overflow,
 )
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
 
 from .units import Rational, units_down, units_up
@@ -173,6 +174,7 @@ def log(x: Rational) -> Interval:
     return enclose(x).log()
 
 
+@lru_cache
 def exp_below(x: Rational) -> Fraction:
     """Compute a rational number just below e^x."""
     return Fraction(exp(x).low)

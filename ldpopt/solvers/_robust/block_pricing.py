@@ -99,19 +99,22 @@ class PricedBlocks:
         f = [t.entropy - beta @ t.T for t, beta in zip(tables, self.dual, strict=True)]
         low = 1 + math.log(max(sum(t.q.min() for t in tables), 1e-300))
         high = 1 + math.log(sum(t.q.max() for t in tables))
-        best, slope = math.inf, high
+        best, slope, trial, floor = math.inf, high, (low + high) / 2, -math.inf
+        lines: dict[bool, tuple[float, float]] = {}
         for _ in range(40):
-            middle = (low + high) / 2
-            picks = [int((g - middle * t.q).argmax()) for g, t in zip(f, tables, strict=True)]
-            taken = sum(t.q[i] for t, i in zip(tables, picks, strict=True))
-            gain = sum(g[i] for g, i in zip(f, picks, strict=True))
-            bound = math.exp(middle - 1) + gain - middle * taken
+            picks = [int((g - trial * t.q).argmax()) for g, t in zip(f, tables, strict=True)]
+            taken = sum(float(t.q[i]) for t, i in zip(tables, picks, strict=True))
+            gain = sum(float(g[i]) for g, i in zip(f, picks, strict=True))
+            bound = math.exp(trial - 1) + gain - trial * taken
             if bound < best:
-                best, slope = bound, middle
-            if best <= goal or high - low < 1e-12:
+                best, slope = bound, trial
+            rises = taken > math.exp(trial - 1)
+            low, high = (trial, high) if rises else (low, trial)
+            lines[rises] = gain, taken
+            if best <= max(goal, floor + 1e-14) or high - low < 1e-12:
                 break
-            low, high = (middle, high) if taken > math.exp(middle - 1) else (low, middle)
-        return Relaxed(float(best), slope, tables, f)
+            trial, floor = _least_of_lines(lines, low, high)
+        return Relaxed(best, slope, tables, f)
 
     def ascent(self, start: Relaxed) -> Array:
         """Find a good column: from the best vertices for the slope, improve one block at a time."""
@@ -203,6 +206,23 @@ class PricedBlocks:
         """Compute μ(T) − β·T."""
         q = float(self.pricer.prior.ravel() @ T)
         return float(self.pricer.prior.ravel() @ xlogy(T, T) - xlogy(q, q) - self.dual.ravel() @ T)
+
+
+def _least_of_lines(
+    lines: dict[bool, tuple[float, float]], low: float, high: float
+) -> tuple[float, float]:
+    """Return where e^(λ−1) plus the larger of two lines (gain − λ taken) is least, and that least.
+
+    The lines are those of the last λ below the best one, and of the last above it; the splitting bound
+    is nowhere below them. Until there are two, and next to an end, it is the middle of the bracket.
+    """
+    if len(lines) < 2:
+        return (low + high) / 2, -math.inf
+    (below, steep), (above, flat) = lines[True], lines[False]
+    crossing = (below - above) / (steep - flat) if steep > flat else math.inf
+    trial = min(max(crossing, 1 + math.log(max(flat, 1e-300))), 1 + math.log(steep))
+    floor = math.exp(trial - 1) + max(below - trial * steep, above - trial * flat)
+    return (trial if low + 1e-13 < trial < high - 1e-13 else (low + high) / 2), floor
 
 
 def ascended(tables: list[Table], f: list[Array], slope: float) -> Array:

@@ -64,7 +64,11 @@ def largest(pieces: Sequence[Vector]) -> Gain:
 
 
 def information(prior: Sequence[Fraction]) -> Gain:
-    """Take Σ P w log w − q log q, q = P·w; entries of equal w share one logarithm."""
+    """Take Σ P w log w − q log q, q = P·w; entries of equal w share one logarithm.
+
+    As Σ P w = q, that is Σ P w log(w/c) − q log(q/c) for every c > 0; with the least w > 0 as c, one
+    logarithm of the column is that of 1.
+    """
     bottom = math.lcm(*(p.denominator for p in prior))
     tops = [p.numerator * (bottom // p.denominator) for p in prior]
 
@@ -77,8 +81,9 @@ def information(prior: Sequence[Fraction]) -> Gain:
         if len(used) == 1:
             return ZERO  # w is constant where P is positive
         q = sum((p * w for w, p in used.items()), Fraction(0))
-        own = total(enclose(p * w) * log(w) for w, p in used.items() if w)
-        found = own - enclose(q) * log(q)
+        least = min(w for w in used if w)
+        own = total(enclose(p * w) * log(w / least) for w, p in used.items() if w > least)
+        found = own - enclose(q) * log(q / least)
         return Interval(max(found.low, ZERO.low), found.high)
 
     return gain
