@@ -233,7 +233,14 @@ def certified(
 def uncertified(
     problem: Problem, form: Form, solution: FormSolution, limits: Limits
 ) -> tuple[dict[str, Any], dict[str, float]]:
-    """Compute the same fields in floating point: nothing is repaired, proven or measured."""
+    """Compute the same fields in floating point: nothing is repaired, proven or measured.
+
+    Args:
+        problem: the question.
+        form: the form that was solved.
+        solution: what the solver found.
+        limits: the limits of the whole run.
+    """
     found = {"bound": None, "gap": None, "certificate": Certificate(None, limits.gap, 0.0)}
     if solution.point is None:
         return {**found, "status": solution.status, "value": None, "answer": None}, {}
