@@ -241,12 +241,15 @@ def uncertified(
         solution: what the solver found.
         limits: the limits of the whole run.
     """
-    found = {"bound": None, "gap": None, "certificate": Certificate(None, limits.gap, 0.0)}
+    nothing = Certificate(None, limits.gap, 0.0)
+    found: dict[str, Any] = {"bound": None, "gap": None, "certificate": nothing}
     if solution.point is None:
         return {**found, "status": solution.status, "value": None, "answer": None}, {}
+    start = limits.elapsed()
     answer = problem.unrepaired(form, solution)
     value = problem.value(answer)
-    return {**found, "status": Status.UNCERTIFIED, "value": value, "answer": answer}, {}
+    found |= {"status": Status.UNCERTIFIED, "value": value, "answer": answer}
+    return found, {"value_seconds": limits.elapsed() - start}
 
 
 def _is_optimal(problem: Problem, value: float, bound: float, gap: float) -> bool:

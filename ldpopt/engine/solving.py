@@ -160,7 +160,7 @@ def _answered(
         problem=problem,
         **claims,
         solver=found.solver,
-        seconds=whole.elapsed(),
+        seconds=sum(taken for name, taken in clock.items() if name.endswith("_seconds")),
         stats={**_finite(found.solution.stats or {}), **clock},
         attempts=found.attempts,
         environment=environment(),
