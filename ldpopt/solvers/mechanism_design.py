@@ -7,6 +7,9 @@ and J = Σ θ_v x_v x_vᵀ. The dual of its best design has vectors z_i, β and 
 
 offset(Z) = −2 Σ z_i·c_i for queries, −k − 2 log det Z for log det J. It needs no inverse of J, so that a
 best J which is singular, as few queries leave it, is no special case.
+
+At a small level all rays are nearly constant, and J is nearly 11ᵀ. So the program is solved in
+coordinates in which the J of a typical mechanism is 1, and budgets count what exceeds the least.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import warnings
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from ldpopt.core.errors import SolverError
@@ -30,6 +34,8 @@ KEPT = 1e-9
 SINGULAR, BLEND = 1e-7, 1e-10
 """Where an eigenvalue of J is below the first share of the largest, the second share of the mechanism of
 the largest determinant is mixed in: rounding the entries would change the error of a singular J."""
+ROUNDS, A_LITTLE, EMPTY = 3, 1e-6, 1e-14
+"""How often coordinates are improved, the share of all rays in them, and what is 0 but for rounding."""
 
 
 class MechanismDesign(Solver[MechanismProgram]):
@@ -48,18 +54,21 @@ class MechanismDesign(Solver[MechanismProgram]):
         rays, numbers = scaled_rays(form, limits)
         k, most = form.inputs, np.array([budget.most for budget in form.budgets])
         design = form.utility
-        best = _best(design, rays, most)
-        if best is None:
+        mean = design.prior @ rays[:k]
+        spent = (rays[k:] / mean).min(axis=1, initial=np.inf)  # by every mechanism, as Σ θ_v p·v = 1
+        rays[k:] -= spent[:, None] * mean
+        most -= spent
+        if best_weights(mean, rays, most, limits) is None:
             return FormSolution(Status.INFEASIBLE)
-        weights, vectors, value = best
-        X = rays[:k] / np.sqrt(design.prior @ rays[:k])
-        spread = np.linalg.eigvalsh((X * weights) @ X.T)
+        factor = _typical(design.prior, rays, most, limits)
+        weights, vectors, value = _best(design, rays, most, factor)
+        X = rays[:k] / np.sqrt(mean)
+        whitened = solve_triangular(factor, X, lower=True)
+        spread = np.linalg.eigvalsh((whitened * weights) @ whitened.T)
         if spread[0] < SINGULAR * spread[-1]:
-            inner = _solved(design._replace(queries=None), rays, most)
-            if inner is None:
-                raise SolverError("every mechanism of this privacy leaves some frequencies open")
+            inner = _solved(design._replace(queries=None), rays, most, factor)
             weights = (1 - BLEND) * weights + BLEND * inner.weights
-        weights = _sparse(weights, X, rays[k:])
+        weights = _sparse(weights, whitened, rays[k:])
         gains = ((vectors @ X) ** 2).sum(axis=0)
         proof = best_weights(gains, rays, most, limits)
         assert proof is not None
@@ -70,7 +79,7 @@ class MechanismDesign(Solver[MechanismProgram]):
             value,
             value,
             {
-                "dual": proof.equal.tolist(),
+                "dual": (proof.equal - proof.at_most @ spent * design.prior).tolist(),
                 "prices": proof.at_most.tolist(),
                 "vectors": vectors.tolist(),
             },
@@ -87,7 +96,13 @@ class _Best(NamedTuple):
 
 
 def _sparse(weights: Array, X: Array, spent: Array) -> Array:
-    """Find weights of few columns with the same J, J p = Σ θ_v v, and budgets (Carathéodory)."""
+    """Find weights of few columns with the same J, J p = Σ θ_v v, and budgets (Carathéodory).
+
+    Args:
+        weights: the weights.
+        X: the x_v, in any coordinates.
+        spent: what each column spends of each budget.
+    """
     above = np.triu_indices(len(X))
     rows = np.vstack([X[above[0]] * X[above[1]], spent])
     kept = np.flatnonzero(weights)
@@ -96,49 +111,84 @@ def _sparse(weights: Array, X: Array, spent: Array) -> Array:
     return found
 
 
-def _best(design: Design, rays: Array, most: Array) -> _Best | None:
-    """Solve the program of the module; None if there is no mechanism, or none with an inverse of J.
+def _typical(prior: Array, rays: Array, most: Array, limits: Limits) -> Array:
+    """Find L with L Lᵀ about the J of a mechanism that tells of all directions.
+
+    Linear programs look for the most that a mechanism tells of each coordinate L⁻¹x; the mean of their J
+    has the next L. A little of all rays makes what they leave out large, so that it is seen then.
+    """
+    k = len(prior)
+    X = rays[:k] / np.sqrt(prior @ rays[:k])
+    rest = A_LITTLE * X / np.sqrt(X.shape[1])
+    factor = _lower(X)
+    for _ in range(ROUNDS):
+        weights = np.zeros(X.shape[1])
+        coordinates: Array = solve_triangular(factor, X, lower=True)
+        for gains in list(coordinates**2):
+            found = best_weights(gains, rays, most, limits)
+            assert found is not None
+            weights += np.maximum(found.point, 0) / k
+        factor = _lower(np.hstack([X * np.sqrt(weights), rest]))
+    return factor
+
+
+def _lower(matrix: Array) -> Array:
+    """Factor matrix matrixᵀ into a lower triangle and its transpose, without multiplying it out."""
+    lower: Array = np.transpose(np.asarray(np.linalg.qr(matrix.T, mode="r")))
+    square = lower.shape[0] == lower.shape[1]  # else there are fewer rays than inputs
+    if not square or np.abs(lower.diagonal()).min() <= EMPTY * np.abs(lower).max():
+        raise SolverError("every mechanism of this privacy leaves some frequencies open")
+    return lower
+
+
+def _best(design: Design, rays: Array, most: Array, factor: Array) -> _Best:
+    """Solve the program of the module.
 
     Queries are divided by a unit, so that the error is about 1: Clarabel is precise there.
     """
     if design.queries is None:
-        return _solved(design, rays, most)
-    unit = float(np.abs(design.queries).max())
+        return _solved(design, rays, most, factor)
+    unit = float(np.linalg.norm(solve_triangular(factor, design.queries.T, lower=True)))
     for _ in range(2):
-        found = _solved(design._replace(queries=design.queries / unit), rays, most)
-        if found is None:
-            return None
+        found = _solved(design._replace(queries=design.queries / unit), rays, most, factor)
         scaled = found._replace(vectors=found.vectors * unit, value=found.value * unit**2)
         unit = float(np.sqrt(-scaled.value))
     return scaled
 
 
-def _solved(design: Design, rays: Array, most: Array) -> _Best | None:
+def _solved(design: Design, rays: Array, most: Array, factor: Array) -> _Best:
+    """Solve in the coordinates L⁻¹x and Lᵀz, in which every J is about 1, with rays of one length."""
     import cvxpy
 
     k, queries = len(design.prior), design.queries
-    X = rays[:k] / np.sqrt(design.prior @ rays[:k])
+    X = solve_triangular(factor, rays[:k] / np.sqrt(design.prior @ rays[:k]), lower=True)
+    lengths = (X**2).sum(axis=0)
+    X, scaled = X / np.sqrt(lengths), rays / lengths
+    whitened = solve_triangular(factor, scaled[:k], lower=True)
     dual, prices = cvxpy.Variable(k), cvxpy.Variable(len(most), nonneg=True)
     if queries is None:
         vectors = cvxpy.Variable((k, k), PSD=True)
         offset = -k - 2 * cvxpy.log_det(vectors)
     else:
         vectors = cvxpy.Variable(queries.shape)
-        offset = -2 * cvxpy.sum(cvxpy.multiply(vectors, queries))
-    paid = dual @ rays[:k] + (prices @ rays[k:] if len(most) else 0)
+        asked = solve_triangular(factor, queries.T, lower=True).T
+        offset = -2 * cvxpy.sum(cvxpy.multiply(vectors, asked))
+    units = np.where(most > 0, most, 1.0)
+    paid = dual @ whitened + (prices @ (scaled[k:] / units[:, None]) if len(most) else 0)
     dominated = cvxpy.sum(cvxpy.square(vectors @ X), axis=0) <= paid
-    spent = prices @ most if len(most) else 0
-    model = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(dual) + spent + offset), [dominated])
+    spent = prices @ (most / units) if len(most) else 0
+    total = dual @ solve_triangular(factor, np.ones(k), lower=True)
+    model = cvxpy.Problem(cvxpy.Minimize(total + spent + offset), [dominated])
     try:
         with warnings.catch_warnings():  # what is not accurate shows as a gap
             warnings.simplefilter("ignore", UserWarning)
             model.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     except cvxpy.SolverError as error:
         raise SolverError(f"Clarabel failed: {error}") from None
-    if model.status == cvxpy.UNBOUNDED:
-        return None
     if model.status not in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE):
         raise SolverError(f"Clarabel ended with {model.status}")
     weights = np.maximum(dominated.dual_value, 0.0)
     weights[weights < KEPT * weights.max()] = 0.0
-    return _Best(weights, np.asarray(vectors.value), float(model.value))
+    back = solve_triangular(factor, np.asarray(vectors.value).T, lower=True, trans="T").T
+    shift = 0.0 if queries is not None else 2 * float(np.log(np.abs(factor.diagonal())).sum())
+    return _Best(weights / lengths, back, float(model.value) + shift)

@@ -700,6 +700,30 @@ def test_side_conditions_without_room_for_rounding_are_refused():
         solve(Program(privacy.LDP(1), objective.Guessing(PRIOR), **ends))
 
 
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-4, 1e-2])
+def test_designs_at_small_levels_are_proven(epsilon):
+    """Randomised response estimates p from q = c p + (1 − c)/2 with the variance q (1 − q)/c²."""
+    c = math.tanh(epsilon / 2)
+    q = 0.4 * c + (1 - c) / 2
+    found = proven(Program(privacy.LDP(epsilon), objective.Queries([[1, 0]], [0.4, 0.6])))
+    assert found.value == pytest.approx(q * (1 - q) / c**2, rel=1e-8)
+    square = 2 * math.log(c) - math.log(q * (1 - q))  # det J = c²/(q (1 − q)) at k = 2
+    assert proven(Program(privacy.LDP(epsilon), objective.LogDet([0.4, 0.6]))).value == pytest.approx(
+        square, abs=1e-8
+    )
+    proven(Program(privacy.Sensitive(epsilon, [0]), objective.LogDet([0.4, 0.6])))
+    leaked = Program(privacy.MaximalLeakage(epsilon), objective.Queries([[1, 0]], [0.4, 0.6]))
+    proven(leaked, gap=1e-6)
+
+
+def test_designs_without_a_mechanism_are_told_from_those_that_stay_blind():
+    goal = objective.LogDet([0.4, 0.6])
+    assert solve(Program(privacy.Cone([[-1, -1]]), goal)).status.value == "infeasible"
+    assert solve(Program(privacy.Cone([[-1, 0]]), goal)).status.value == "infeasible"
+    with pytest.raises(SolverError, match="leaves some frequencies open"):
+        solve(Program(privacy.Cone([[1, -1], [-1, 1]]), goal))
+
+
 def test_what_no_solver_takes_is_said():
     question = Program(privacy.LDP(1, 0.1), objective.MutualInformation(PRIOR))
     with pytest.raises(NoSolverError, match="not the largest of linear functions"):
