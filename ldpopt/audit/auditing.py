@@ -74,7 +74,7 @@ def audit(
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")
     if released is not None and data is None:
-        raise InvalidInputError("a released table is tested against its data: give --data too")
+        raise InvalidInputError("a released table is tested against its data: give data too")
     limits = Limits.within(time_limit)
     with limits.held():
         counts = None if data is None else _counted(design, data)

@@ -75,6 +75,10 @@ class Channel(ABC):
             )
         return Mechanism(_normalised(self.matrix @ other.matrix), self.inputs, other.outputs)
 
+    def __matmul__(self, other: Channel) -> Mechanism:
+        """Post-process, as the product of the matrices: ``M @ N`` is ``M.then(N)``."""
+        return self.then(other) if isinstance(other, Channel) else NotImplemented
+
     def product(self, other: Channel) -> Mechanism:
         """Release both answers about the same x, drawn independently.
 
@@ -165,6 +169,10 @@ class Mechanism(Channel):
         n, m = self.shape
         return f"<Mechanism {n} inputs -> {m} outputs, epsilon {self.epsilon():.6g}>"
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Let numpy take the mechanism as its matrix: ``np.asarray(mechanism)``."""
+        return np.array(self.matrix, dtype) if copy or dtype is not None else self.matrix
+
     def to_frame(self) -> Any:
         """Return the matrix as a pandas.DataFrame, a row per input and a column per output."""
         return notebook.frame(self.matrix, list(self.inputs), list(self.outputs))
@@ -213,13 +221,18 @@ class Mechanism(Channel):
         """Return the mechanism itself."""
         return self
 
-    def sample(self, x: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+    def sample(self, x: ArrayLike, rng: np.random.Generator | int) -> NDArray[np.int64]:
         """Draw an output index for every input index in x, by alias tables in O(1) a draw.
 
+        Args:
+            x: the input indices.
+            rng: a generator, or a seed of one.
+
         >>> identity = Mechanism([[1, 0], [0, 1]])
-        >>> identity.sample([0, 1, 1], np.random.default_rng(0))
+        >>> identity.sample([0, 1, 1], 0)
         array([0, 1, 1])
         """
+        rng = np.random.default_rng(rng)
         n, m = self.shape
         rows = indices(x, n)
         keep, alias = self._alias_tables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from inspect import Signature, signature
 from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any
@@ -16,6 +17,11 @@ class Verb(ModuleType):
     """
 
     verb: str
+
+    @property
+    def __signature__(self) -> Signature:
+        """The parameters of the function, as editors and notebooks show them."""
+        return signature(resolve_name(self.verb))
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         """Call the function."""

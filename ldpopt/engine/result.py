@@ -7,6 +7,9 @@ import os
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.exact import NOISE, frame, is_optimal
@@ -71,6 +74,12 @@ class Result:
     def mechanism(self) -> Mechanism | None:
         """The designed mechanism, if there is one."""
         return self.answer if isinstance(self.answer, Mechanism) else None
+
+    @property
+    def dual(self) -> NDArray[np.float64] | None:
+        """The dual vector that proves the bound, one entry per input; None where no proof has one."""
+        found = (self.certificate.proof or {}).get("dual")
+        return None if found is None else np.array(found, dtype=float)
 
     def to_frame(self) -> Any:
         """Return the result as a pandas.DataFrame of one row; those of many results can be joined.

@@ -122,7 +122,7 @@ def test_released_tables_that_do_not_fit(response, census):
     ):
         with pytest.raises(InvalidInputError, match=message):
             audit(response, TABLE, wrong, samples=100)
-    with pytest.raises(InvalidInputError, match="is tested against its data: give --data too"):
+    with pytest.raises(InvalidInputError, match="is tested against its data: give data too"):
         audit(response, released=released(response, reports))
     with pytest.raises(InvalidInputError, match="confidence must lie between 0 and 1"):
         audit(response, confidence=1.5)

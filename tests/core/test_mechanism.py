@@ -125,3 +125,21 @@ def test_from_json_refuses_garbage():
     for garbage in ({}, {"matrix": [[1]], "inputs": 3, "outputs": [0]}, {"matrix": None}):
         with pytest.raises(InvalidInputError):
             Mechanism.from_json(garbage)
+
+
+def test_matrices_are_multiplied_and_read_by_numpy():
+    flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    assert flip @ flip == flip.then(flip)
+    assert np.asarray(flip) is flip.matrix
+    assert np.array_equal(np.asarray(flip, dtype=np.float32), flip.matrix)
+    copied = np.array(flip)
+    copied[0, 0] = 2.0
+    assert flip.matrix[0, 0] == 0.75
+    with pytest.raises(TypeError):
+        flip @ 3
+
+
+def test_a_seed_is_a_generator():
+    flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    x = np.arange(50) % 2
+    assert np.array_equal(flip.sample(x, 7), flip.sample(x, np.random.default_rng(7)))

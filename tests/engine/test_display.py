@@ -1,8 +1,10 @@
 """What a notebook shows of a result and of the checker's answer."""
 
+import inspect
 import re
 from dataclasses import replace
 
+import ldpopt
 from ldpopt import Status, Verification, problem, solve, verify
 from ldpopt.checker.frame import Claim
 
@@ -49,3 +51,15 @@ def test_results_are_rows_of_a_frame():
     result = solve(problem("staircase", epsilon=1, prior=[0.5, 0.5]))
     (row,) = result.to_frame().to_dict("records")
     assert (row["problem"], row["status"], row["value"]) == ("staircase", "optimal", result.value)
+
+
+def test_editors_see_the_parameters_of_audit_and_report():
+    assert list(inspect.signature(ldpopt.audit).parameters)[:2] == ["design", "data"]
+    assert list(inspect.signature(ldpopt.report).parameters)[:2] == ["results", "out"]
+
+
+def test_the_dual_of_a_proof():
+    result = solve(problem("staircase", epsilon=1, prior=[0.5, 0.3, 0.2]))
+    assert abs(result.dual.sum() - result.bound) < 1e-15
+    without = replace(result, certificate=replace(result.certificate, proof=None))
+    assert without.dual is None
