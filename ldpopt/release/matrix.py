@@ -129,7 +129,7 @@ class Matrix(Randomizer):
         steps = self.mechanism.matrix * 2.0**BITS
         if (steps != np.floor(steps)).any():
             raise InvalidInputError(
-                "the mechanism's entries must be multiples of 2^-52, and are not: it is not certified"
+                "the mechanism's entries must be multiples of 2^-52 to be drawn exactly, and are not"
             )
         ends = np.cumsum(steps.astype(np.uint64), axis=1)
         if (ends[:, -1] != 2**BITS).any():

@@ -41,7 +41,7 @@ WORDS = {
     ),
     EXACTLY: (
         "take it that the counts of the table can be computed back from the mechanism exactly: its "
-        "entries were computed from them. Publish it only where the counts may be known"
+        "entries were computed from them [not checked]. Publish it only where the counts may be known"
     ),
 }
 

@@ -433,3 +433,19 @@ def test_a_script_has_no_column_twice(name, tmp_path):
     with pytest.raises(LdpoptError, match="export it as js or python, or rename the column"):
         export(made, "sql")
     assert name in export(made, "python")
+
+
+@pytest.mark.parametrize("flag", ["time", "other", "missing"])
+def test_what_is_verified_can_be_used(flag, tmp_path):
+    """A flag that is false was verified; every other command then said that the digest does not match."""
+    labels = domain([column("s", ["F", "M"], **{flag: False})])
+    forge(tmp_path / "f.public.json", {"matrix": RR}, labels)
+    with pytest.raises(LdpoptError, match=f"{flag} must be true, or left out, not false"):
+        ldpopt.verify(tmp_path / "f.public.json")
+
+
+def test_where_the_entries_come_from_is_not_checked(tmp_path):
+    """Without the field ``recoverable`` the page takes the worst case, and stated it as a fact."""
+    forge(tmp_path / "f.public.json", {"matrix": RR}, domain([column("s", ["F", "M"])]))
+    text = page(tmp_path, "f.public.json")
+    assert text.count("were computed from them") == text.count("computed from them [not checked]") > 0

@@ -100,7 +100,8 @@ def _read_side(side):
     for column in side["columns"]:
         keys(column, {"name", "values", "edges", "text"}, (*FLAGS, "prefix", "groups"))
         demand(isinstance(column["name"], str), "a column has a name")
-        demand(all(isinstance(column.get(flag, False), bool) for flag in ("text", *FLAGS)), "flags")
+        demand(isinstance(column["text"], bool), "text")
+        demand(all(column.get(flag, True) is True for flag in FLAGS), "a flag that is not true")
         demand(isinstance(column["values"], list) and column["values"], "values")
         demand(all(isinstance(value, str) for value in column["values"]), "values are text")
         demand(isinstance(column["edges"], list), "edges")

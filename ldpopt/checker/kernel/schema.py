@@ -146,6 +146,18 @@ class Flag(Plain):
     type, said = bool, "true or false"
 
 
+class Mark(Flag):
+    """True; a mark that is not set is left out, so that one thing is written in one way."""
+
+    said = "true, or left out"
+
+    def read(self, value: Any, where: str) -> Any:
+        """See :meth:`Schema.read`."""
+        if value is not True:
+            raise self.refuse(value, where)
+        return value
+
+
 class Object(Plain):
     """An object with any keys."""
 

@@ -62,7 +62,7 @@ def test_lists_of_one_hash_are_refused():
 
 @pytest.mark.parametrize("shape", [(3, 2), (2, 3)])
 def test_numbers_of_inputs_are_those_of_the_rows(shape):
-    """A name says which row is meant; those that are no numbers say nothing that is checked."""
+    """A name says which row is meant, also in words; those that are no numbers are not checked."""
     a, b = shape
     secrets = [s for s in range(2) for _ in range(3)]
     matrix = [[1.0] for _ in secrets]
@@ -71,9 +71,25 @@ def test_numbers_of_inputs_are_those_of_the_rows(shape):
         return read_matrix({"mechanism": {"matrix": matrix, "inputs": inputs}}, 6, secrets)
 
     pairs = [[s, u] for s in range(a) for u in range(b)]
-    for inputs in (None, list(range(6)), list("fedcba"), [2010, 2011, 2012, 3, 2, 1]):
+    strange = ["", "inf", "nan", "1,", None, [[0], 1]]
+    for inputs in (
+        None,
+        list(range(6)),
+        list("012345"),
+        list("fedcba"),
+        [2010, 2011, 2012, 3, 2, 1],
+        strange,
+    ):
         assert read(inputs) == matrix
-    for inputs in ([1, 0, 2, 3, 4, 5], [1.0, 0.0, 2, 3, 4, 5], pairs[::-1]):
+    reversed_words = [f"({s}, {u})" for s, u in pairs[::-1]]
+    for inputs in (
+        [1, 0, 2, 3, 4, 5],
+        [1.0, 0.0, 2, 3, 4, 5],
+        ["1", "0", " 2", "3.0", 4, "5"],
+        pairs[::-1],
+        [[str(s), u] for s, u in pairs[::-1]],
+        reversed_words,
+    ):
         with pytest.raises(UnreadableError, match=r"must number|must be the pairs"):
             read(inputs)
     if shape == (2, 3):

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..claims import Claim, decided
 from ..reading import UnreadableError
-from ..schema import Flag, List, Nullable, Number, Record, Text, Whole
+from ..schema import Flag, List, Mark, Nullable, Number, Record, Text, Whole
 
 MOST_CELLS = 2**53
 MOST_SECONDS = 6e10
@@ -29,9 +29,9 @@ MOST_PREFIX = 64
 COLUMN = Record(
     {"name": Text(), "values": List(Text(), 1), "edges": List(Number()), "text": Flag()},
     {
-        "time": Flag(),
-        "other": Flag(),
-        "missing": Flag(),
+        "time": Mark(),
+        "other": Mark(),
+        "missing": Mark(),
         "prefix": Whole(1, MOST_PREFIX),
         "groups": List(List(Text(), 2), 1),
     },

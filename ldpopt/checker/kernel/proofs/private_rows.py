@@ -52,13 +52,24 @@ def _check_numbers(inputs: list[Any], secrets: Sequence[Any]) -> None:
     """Refuse inputs that are numbered in another order than the rows: readers would take wrong rows.
 
     Inputs may have any names. If they are numbered, 0, 1, … or as the pairs [s, u] of a table, the
-    numbers must be those of the question.
+    numbers must be those of the question. A reader takes the word "1" for the number 1.
     """
-    numbered = set(inputs) == set(range(len(inputs)))
-    if numbered and inputs != list(range(len(inputs))):
+    numbers = [_numbers(name) for name in inputs]
+    in_order = [(x,) for x in range(len(inputs))]
+    if set(numbers) == set(in_order) and numbers != in_order:
         raise UnreadableError("mechanism.inputs must number the inputs in the order of the rows")
-    if secrets and _number_a_table(inputs) and inputs != list(_pairs(secrets)):
+    if secrets and _number_a_table(numbers) and numbers != list(_pairs(secrets)):
         raise UnreadableError("mechanism.inputs must be the pairs [s, u] in the order of the rows")
+
+
+def _numbers(name: Any) -> tuple[float, ...]:
+    """Return the numbers that a name reads as, (1, 0) for "1, 0"; none if a part of it is no number."""
+    if isinstance(name, str):
+        name = tuple(name.strip("()[] ").split(","))
+    try:
+        return tuple(map(float, name if isinstance(name, tuple) else (name,)))
+    except (TypeError, ValueError):
+        return ()
 
 
 def _pairs(secrets: Sequence[Any]) -> Iterator[tuple[int, int]]:
@@ -70,14 +81,12 @@ def _pairs(secrets: Sequence[Any]) -> Iterator[tuple[int, int]]:
         seen[secret] += 1
 
 
-def _number_a_table(inputs: list[Any]) -> bool:
+def _number_a_table(names: list[tuple[float, ...]]) -> bool:
     """Return whether the names are all pairs of a number below a and one below b, for some a and b."""
-    if not all(isinstance(name, tuple) and len(name) == 2 for name in inputs):
+    if any(len(name) != 2 for name in names):
         return False
-    if not all(isinstance(part, (int, float)) for name in inputs for part in name):
-        return False
-    a, b = (int(max(part)) + 1 for part in zip(*inputs, strict=True))
-    return a * b == len(inputs) and set(inputs) == set(product(range(a), range(b)))
+    a, b = (len(set(part)) for part in zip(*names, strict=True))
+    return a * b == len(names) and set(names) == set(product(range(a), range(b)))
 
 
 def is_stochastic(matrix: Sequence[Sequence[float]]) -> bool:
