@@ -437,7 +437,7 @@ def test_a_script_has_no_column_twice(name, tmp_path):
 
 @pytest.mark.parametrize("flag", ["time", "other", "missing"])
 def test_what_is_verified_can_be_used(flag, tmp_path):
-    """A flag that is false was verified; every other command then said that the digest does not match."""
+    """A flag that is false was verified; other commands then missed the digest."""
     labels = domain([column("s", ["F", "M"], **{flag: False})])
     forge(tmp_path / "f.public.json", {"matrix": RR}, labels)
     with pytest.raises(LdpoptError, match=f"{flag} must be true, or left out, not false"):

@@ -269,7 +269,10 @@ def test_a_budget_counts_all_releases(made):
         check_budget(srr.public, [ONCE] * 3, 1.9)
 
 
-HOW = {"polyopt": "then mixed with a constant release as far as needed", "staircase": "at a share of the level"}
+HOW = {
+    "polyopt": "then mixed with a constant release as far as needed",
+    "staircase": "at a share of the level",
+}
 
 
 @pytest.mark.parametrize("method", HOW)
