@@ -44,7 +44,8 @@ def method(made: Design) -> str:
     way, reports = METHODS[made.method], made.question.reports
     if reports == 1:
         return f"{made.method}: {way.summary}"
-    how = "at a share of the level" if way.adds_up else "then mixed with a constant release as far as needed"
+    mixed = "then mixed with a constant release as far as needed"
+    how = "at a share of the level" if way.adds_up else mixed
     return f"{made.method}: {way.summary}; {how}, for {reports} reports"
 
 
