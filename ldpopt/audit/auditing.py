@@ -25,6 +25,7 @@ from ldpopt.audit.measures import Measured, data_measures, measures, worst_level
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.exact import SECONDS, Claim
 from ldpopt.core.limits import Limits
+from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Subject
 from ldpopt.core.rounding import in_full
 from ldpopt.core.validate import Array
@@ -40,12 +41,13 @@ from ldpopt.tables.batches import open_table
 
 REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
 """Reports drawn per distribution by default, and the most per secret."""
+GIVEN = "the given sampler"
 MOST_WORDS = 1 << 24
 """Random words that the reports of an encoding may take, per input that is attacked."""
 
 
 def audit(
-    design: Audited,
+    design: Audited | Mechanism | Array | list[list[float]],
     data: Any = None,
     released: Any = None,
     *,
@@ -59,7 +61,7 @@ def audit(
 
     Args:
         design: a design or a result, or a file of ``ldpopt design`` (of a public one, what needs no
-            counts) or ``ldpopt solve``.
+            counts) or ``ldpopt solve``; or a mechanism or its matrix alone, without a promise.
         data: a table; the levels are also computed for its distribution.
         released: what was released of that table, row by row: its pairs are tested.
         samples: how many reports of the sampler are drawn per secret.
@@ -76,6 +78,11 @@ def audit(
     if released is not None and data is None:
         raise InvalidInputError("a released table is tested against its data: give data too")
     limits = Limits.within(time_limit)
+    if isinstance(design, Mechanism | np.ndarray | list):
+        if data is not None:
+            raise InvalidInputError("data need a design, which alone names the columns, not a mechanism")
+        mechanism = design if isinstance(design, Mechanism) else Mechanism(design)
+        return _of_mechanism(mechanism, sampler, samples, confidence, seed, limits)
     with limits.held():
         counts = None if data is None else _counted(design, data)
         seconds = min(limits.left(0.5) or SECONDS, SECONDS)
@@ -103,6 +110,24 @@ def audit(
     return judged(of.epsilon, claims, (*levels, *found), tuple(tests), _undecidable(made, claims))
 
 
+def _of_mechanism(
+    mechanism: Mechanism,
+    sampler: Sample | None,
+    samples: int | None,
+    confidence: float,
+    seed: int | None,
+    limits: Limits,
+) -> Audit:
+    """Measure a mechanism alone: every input is a secret, and nothing is promised."""
+    of, rng = Subject.of_values(mechanism, None, {}), np.random.default_rng(seed)
+    with limits.held():
+        worst = worst_level(of)
+        found = measures(of, worst, limits)
+        box = _of_matrix(mechanism, sampler, rng)
+        test = _attacked(box, of, worst, samples, confidence, rng, limits)
+    return judged(None, (), tuple(found), (test,))
+
+
 # ------------------------------------------------------------ reports
 
 
@@ -118,13 +143,9 @@ def _sampler(
     made: AnyDesign | Result, claims: tuple[Claim, ...], given: Sample | None, rng: np.random.Generator
 ) -> _Box | None:
     """Choose what draws the reports; None for a design whose certificate is refuted or undecided."""
-    source = "the given sampler"
     if isinstance(made, Result):
-        if given is not None:
-            return _Box(source, given)
-        mechanism = made.mechanism
-        assert mechanism is not None
-        return _Box("Mechanism.sample", lambda x: mechanism.sample(x, rng))
+        assert made.mechanism is not None
+        return _of_matrix(made.mechanism, given, rng)
     if given is None and not all(claim.holds or claim.open for claim in claims):
         return None
     of = made.randomizer
@@ -135,7 +156,13 @@ def _sampler(
         return of.said(number, x, draw(x), rng)
 
     most = MOST_WORDS // of.words if of.words > 1 else math.inf
-    return _Box(source if given else "the exact sampler", sample, max(black_box.LEAST_SAMPLES, most))
+    return _Box(GIVEN if given else "the exact sampler", sample, max(black_box.LEAST_SAMPLES, most))
+
+
+def _of_matrix(mechanism: Mechanism, given: Sample | None, rng: np.random.Generator) -> _Box:
+    if given is not None:
+        return _Box(GIVEN, given)
+    return _Box("Mechanism.sample", lambda x: mechanism.sample(x, rng))
 
 
 def _attacked(

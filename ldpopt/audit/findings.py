@@ -209,4 +209,6 @@ def _kept(
         for m in found
         if m.key == "data-observed" and m.promised is None and m.value > (epsilon or m.value)
     )
+    if not claims:
+        return f"NO PROMISE WAS CHECKED: there is no certificate; {shown}{chance}"
     return f"{promises} {verified} claims of the certificate were verified; {shown}{chance}"
