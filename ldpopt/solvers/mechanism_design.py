@@ -27,7 +27,7 @@ from ldpopt.core.forms.mechanism_program import Assigned, Design, MechanismProgr
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.solvers.mechanism_rays import best_weights, scaled_rays
+from ldpopt.solvers.mechanism_rays import best_weights, beyond_least, scaled_rays
 
 KEPT = 1e-9
 """Weights below this share of the largest are rounding."""
@@ -52,12 +52,9 @@ class MechanismDesign(Solver[MechanismProgram]):
         assert isinstance(form.utility, Design)
         limits.check()
         rays, numbers = scaled_rays(form, limits)
-        k, most = form.inputs, np.array([budget.most for budget in form.budgets])
-        design = form.utility
+        k, design = form.inputs, form.utility
+        most, always = beyond_least(rays, form)
         mean = design.prior @ rays[:k]
-        spent = (rays[k:] / mean).min(axis=1, initial=np.inf)  # by every mechanism, as Σ θ_v p·v = 1
-        rays[k:] -= spent[:, None] * mean
-        most -= spent
         if best_weights(mean, rays, most, limits) is None:
             return FormSolution(Status.INFEASIBLE)
         factor = _typical(design.prior, rays, most, limits)
@@ -79,7 +76,7 @@ class MechanismDesign(Solver[MechanismProgram]):
             value,
             value,
             {
-                "dual": (proof.equal - proof.at_most @ spent * design.prior).tolist(),
+                "dual": (proof.equal - proof.at_most @ always / k).tolist(),
                 "prices": proof.at_most.tolist(),
                 "vectors": vectors.tolist(),
             },

@@ -41,7 +41,7 @@ class MechanismRays(Solver[MechanismProgram]):
         assert not isinstance(form.utility, Design)
         k, (rays, numbers) = form.inputs, scaled_rays(form, limits)
         gains = form.utility(rays[:k])
-        most = np.array([budget.most for budget in form.budgets])
+        most, always = beyond_least(rays, form)
         if (endless := np.isinf(gains)).any():  # is some of them a column of a mechanism?
             found = highs.maximise(endless * 1.0, rays[k:], most, rays[:k], np.ones(k), limits)
             if found is not None and found.value > TOUCHED:
@@ -50,13 +50,14 @@ class MechanismRays(Solver[MechanismProgram]):
         found = best_weights(gains, rays, most, limits)
         if found is None:
             return FormSolution(Status.INFEASIBLE)
-        dual, prices, weights = found.equal, found.at_most, found.point
+        prices, weights = found.at_most, found.point
+        dual = found.equal - prices @ always / k
         kept = weights > 0
         return FormSolution(
             Status.OPTIMAL,
             Assigned(rays[:k, kept] * weights[kept], numbers[kept]),
             found.value,
-            float(dual.sum() + prices @ most),
+            float(found.equal.sum() + prices @ most),
             {"dual": dual.tolist(), "prices": prices.tolist()},
             {"rays": float(rays.shape[1])},
         )
@@ -69,6 +70,20 @@ def scaled_rays(form: MechanismProgram, limits: Limits) -> tuple[Array, NDArray[
     numbers = np.repeat(np.arange(len(listed)), [part.shape[1] for part in listed])
     used = rays[: form.inputs].sum(axis=0) > 0
     return rays[:, used] / rays[: form.inputs, used].max(axis=0), numbers[used]
+
+
+def beyond_least(rays: Array, form: MechanismProgram) -> tuple[Array, Array]:
+    """Count only what rays (w, t) spend beyond the least, in place; return what is left, and the least.
+
+    As the means of the columns sum to 1, every mechanism spends at least s = min t/mean(w) of a budget.
+    A leakage of nearly 0 leaves the small number e^L − 1 beside it. With the prices λ of what is left,
+    β becomes β − λ·s/k.
+    """
+    k = form.inputs
+    mean = rays[:k].mean(axis=0)
+    least = (rays[k:] / mean).min(axis=1, initial=np.inf)
+    rays[k:] -= least[:, None] * mean
+    return np.array([budget.most for budget in form.budgets]) - least, least
 
 
 def best_weights(gains: Array, rays: Array, most: Array, limits: Limits) -> highs.Maximum | None:
@@ -85,9 +100,12 @@ def best_weights(gains: Array, rays: Array, most: Array, limits: Limits) -> high
     if not gains.size:  # the cones hold w = 0 alone
         return None
     k = len(rays) - len(most)
-    found = highs.maximise(gains, rays[k:], most, rays[:k], np.ones(k), limits)
+    units = np.where(most > 0, most, 1.0)  # HiGHS has absolute tolerances
+    spent = rays[k:] / units[:, None]
+    found = highs.maximise(gains, spent, most / units, rays[:k], np.ones(k), limits)
     if found is None:
         return None
+    found = found._replace(at_most=found.at_most / units)
     slack = gains - found.equal @ rays[:k] - found.at_most @ rays[k:]
     raised = max(0.0, float((slack / rays[:k].sum(axis=0)).max()))
     return found._replace(equal=found.equal + raised)

@@ -724,6 +724,14 @@ def test_designs_without_a_mechanism_are_told_from_those_that_stay_blind():
         solve(Program(privacy.Cone([[1, -1], [-1, 1]]), goal))
 
 
+@pytest.mark.parametrize("leakage", [1e-8, 1e-4, 0.3])
+def test_small_leakages_are_proven(leakage):
+    """Of two inputs, each named with the chance e^L − 1: what is named is told."""
+    named = math.expm1(leakage)
+    question = Program(privacy.MaximalLeakage(leakage), objective.MutualInformation([0.5, 0.5]))
+    assert proven(question, gap=1e-6).value == pytest.approx(named * math.log(2), rel=1e-6)
+
+
 def test_what_no_solver_takes_is_said():
     question = Program(privacy.LDP(1, 0.1), objective.MutualInformation(PRIOR))
     with pytest.raises(NoSolverError, match="not the largest of linear functions"):
