@@ -28,11 +28,11 @@ WORD_BYTES = 1 << 22
 """The most bytes of one cell that is a word; a line of a text file has no more, either."""
 WORDS_BYTES = 1 << 28
 """The memory that the different words of one column may take, where all of them are kept."""
-GROUP_BYTES = 1 << 29
+GROUP_BYTES = 1 << 27
 """The most bytes of one column in a row group, words numbered: its pages are unpacked whole."""
 MOST_COLUMNS = 10_000
 """The most columns of a file: pyarrow takes kilobytes for each, however short the file is."""
-READING_BYTES = 1 << 30
+READING_BYTES = 1 << 29
 """The memory that the reading of one batch may take, whatever the file states."""
 
 
