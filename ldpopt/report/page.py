@@ -1,7 +1,7 @@
 """A page on results that anyone can read, print and check.
 
->>> from ldpopt.problems import Staircase
->>> from ldpopt.engine.verifying import verify
+from ldpopt.problems import Staircase
+from ldpopt.engine.verifying import verify
 >>> from ldpopt.engine.solving import solve
 >>> result = solve(Staircase(epsilon=1, prior=[0.4, 0.3, 0.2, 0.1]))
 >>> part = described(Loaded("best.json", "0" * 64, result, verify(result)), "r1", seconds=0)
@@ -19,6 +19,7 @@ from ldpopt.core.exact import SECONDS
 from ldpopt.core.files import write_whole
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.rounding import at_most, in_full
+from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designed import Design
 from ldpopt.release.publishing import SECTION
@@ -207,8 +208,12 @@ def page_name(results: Sequence[str | os.PathLike[str]]) -> str:
     return f"{stem}{'.internal' if internal else ''}.html"
 
 
+Reported = str | os.PathLike[str] | Result
+"""What a page is about: a file, or a result."""
+
+
 def report(
-    results: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    results: Reported | Sequence[Reported],
     out: str | os.PathLike[str],
     *,
     curve_seconds: float = 60.0,
@@ -219,7 +224,8 @@ def report(
     """Write one self-contained HTML page on files of designs, private or public, or results.
 
     Args:
-        results: the file, or the files.
+        results: the file, or the files; of a result, its file is written beside the page, as
+            ``page.result-1.json`` for ``page.html``, so that a reader can verify it.
         out: where the page is written, whole or not at all.
         curve_seconds: how long all trade-off curves may take; 0 for none.
         time_limit: seconds for the page: up to half for the checker, up to half of the rest for the
@@ -230,7 +236,8 @@ def report(
     Returns:
         The parts of the page, one per file; ``sound`` says whether every claim of it holds.
     """
-    paths = [results] if isinstance(results, str | os.PathLike) else list(results)
+    given = [results] if isinstance(results, str | os.PathLike | Result) else list(results)
+    paths = [_as_file(one, Path(out), number) for number, one in enumerate(given, 1)]
     limits, opened = Limits.within(time_limit), []
     with limits.held():
         for i, path in enumerate(paths):
@@ -242,6 +249,15 @@ def report(
         text = page(found)
     write_whole(out, text)
     return found
+
+
+def _as_file(given: Reported, out: Path, number: int) -> str | os.PathLike[str]:
+    """Return the name of a file; a result is saved beside the page first."""
+    if not isinstance(given, Result):
+        return given
+    path = out.with_suffix(f".result-{number}.json")
+    given.save(path)
+    return path
 
 
 def _releases(path: str, made: Design) -> list[Fact]:
