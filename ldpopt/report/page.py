@@ -1,7 +1,7 @@
 """A page on results that anyone can read, print and check.
 
-from ldpopt.problems import Staircase
-from ldpopt.engine.verifying import verify
+>>> from ldpopt.problems import Staircase
+>>> from ldpopt.engine.verifying import verify
 >>> from ldpopt.engine.solving import solve
 >>> result = solve(Staircase(epsilon=1, prior=[0.4, 0.3, 0.2, 0.1]))
 >>> part = described(Loaded("best.json", "0" * 64, result, verify(result)), "r1", seconds=0)
