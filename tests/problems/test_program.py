@@ -607,6 +607,13 @@ def test_bad_parts_get_a_sentence(parts, goal, words):
         Program(parts, goal)
 
 
+def test_too_many_choices_of_inputs_are_refused():
+    goal = objective.Guessing([1 / 26] * 26)
+    Program(privacy.StatisticLeakage(0.1, [x % 12 for x in range(24)] + [12, 13]), goal)  # 4,096
+    with pytest.raises(InvalidInputError, match=r"at most 4,096 choices .* not 8,192"):
+        Program(privacy.StatisticLeakage(0.1, [x % 13 for x in range(26)]), goal)
+
+
 def test_side_conditions_need_pieces():
     with pytest.raises(InvalidInputError, match="linear pieces, not mutual-information"):
         Program(privacy.LDP(1), objective.MutualInformation(PRIOR), at_most=[(np.ones((4, 4)), 1)])

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import permutations, product
+from math import prod
 from typing import Any
 
 from ..budget import counted
@@ -240,13 +241,12 @@ def _statistic_leakage(part: dict[str, Any], k: int) -> Part:
     groups: dict[Any, list[int]] = {}
     for x, s in enumerate(secrets):
         groups.setdefault(s, []).append(x)
-    selections = 1
-    for group in groups.values():
-        selections *= len(group)
-        if selections > MOST_SELECTIONS:
-            raise UnreadableError(
-                f"secrets must leave at most {MOST_SELECTIONS:,} choices of an input of each secret"
-            )
+    selections = prod(map(len, groups.values()))
+    if selections > MOST_SELECTIONS:
+        raise UnreadableError(
+            f"secrets must leave at most {MOST_SELECTIONS:,} choices of an input of each secret, not "
+            f"{selections:,}"
+        )
     words = (
         f"its maximal leakage about the secret is at most {leakage!r} nats, whatever the distribution"
     )
