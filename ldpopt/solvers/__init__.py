@@ -34,7 +34,10 @@ BY_FORM: dict[str, dict[str, str]] = {
         "mechanism-cvxpy": "ldpopt.solvers.mechanism_lp:MechanismCvxpy",
     },
     "cut-program": {"cutting-planes": "ldpopt.solvers.cutting_planes:CuttingPlanes"},
-    "query-program": {"query-design": "ldpopt.solvers.query_design:QueryDesign"},
+    "query-program": {
+        "query-design": "ldpopt.solvers.query_design:QueryDesign",
+        "query-climb": "ldpopt.solvers.query_climb:QueryClimb",
+    },
     "level-search": {"worst-member": "ldpopt.solvers.worst_member:WorstMember"},
     "matrix-program": {
         "designs": "ldpopt.solvers.designs:Designs",

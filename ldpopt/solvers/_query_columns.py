@@ -1,4 +1,4 @@
-"""Where the columns of a design for queries come from: a list of all rays, or a climb to good ones.
+"""Columns of mechanisms that answer queries, and a climb to good ones.
 
 The gain of a column is Γ(T) = Σ_i (y_i·T)²/(p·T) = max_z (2 Σ_i z_i y_i − |z|² p)·T, attained at z_i =
 y_i·T/(p·T). So a column that exceeds β is found by alternating: for a given z maximise the linear
@@ -20,53 +20,11 @@ from ldpopt.core.forms.query_program import ClimbedCone
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.catalogue import randomized_response
 
-
-class Listed:
-    """All rays of a cone, listed: every one is priced in each round.
-
-    Args:
-        rays: the rays, one per row.
-        p: the distribution of the inputs.
-        epsilon: the level; the columns of randomised response are taken first.
-    """
-
-    FIRST, MORE = 120, 80
-    """Rays taken at first, and in each round at most."""
-
-    def __init__(self, rays: Array, p: Array, epsilon: float) -> None:
-        k = len(p)
-        self.rays = _once(np.vstack([randomized_response(k, epsilon).matrix.T, rays]))
-        self.mass = self.rays @ p
-        spread = np.linspace(k, len(self.rays) - 1, min(self.FIRST, len(self.rays))).astype(int)
-        self._taken = np.union1d(np.arange(k), spread)
-
-    @property
-    def taken(self) -> Array:
-        """The columns taken so far."""
-        return self.rays[self._taken]
-
-    def extend(self, Y: Array, beta: Array, weights: Array) -> bool:
-        """Take the columns that exceed β most.
-
-        Args:
-            Y: the vectors y_i, one per row.
-            beta: β.
-            weights: θ of the columns taken so far.
-        """
-        excess = (_gains(self.rays, self.mass, Y) - self.rays @ beta) / self.rays.sum(axis=1)
-        excess[self._taken] = -np.inf
-        best = np.argsort(-excess)[: self.MORE]
-        best = best[excess[best] > 0]
-        self._taken = np.append(self._taken, best)
-        return len(best) > 0
-
-    def raised(self, Y: Array, beta: Array) -> Array | None:
-        """Scale β, or add to it, until it dominates every ray."""
-        needed, paid = _gains(self.rays, self.mass, Y), self.rays @ beta
-        scale = (needed / paid).max() if (paid > 0).all() else 1.0
-        beta = beta * scale
-        beta = beta + max(0.0, ((needed - self.rays @ beta) / self.rays.sum(axis=1)).max())
-        return beta * (1 + 1e-12) + 1e-13 * np.abs(beta).max()
+KEPT = 1e-9
+"""Weights below this share of the largest are rounding."""
+BLEND = 1e-10
+"""The share of randomised response in a mechanism whose reports alone would not determine all
+frequencies."""
 
 
 class Climbed:
@@ -95,7 +53,7 @@ class Climbed:
         score = (found * directions).sum(axis=-1) / found.sum(axis=-1)
         nearest = found[score.argmax(axis=0), np.arange(len(directions))]
         known = [1 + (self.ratio - 1) * part for part in self._subsets()]
-        self.taken = _once(np.vstack([randomized_response(len(p), epsilon).matrix.T, *known, nearest]))
+        self.taken = once(np.vstack([randomized_response(len(p), epsilon).matrix.T, *known, nearest]))
 
     def _subsets(self) -> Iterator[Array]:
         """Mark the inputs whose value is in a subset, one per row, for each column that is asked for.
@@ -149,7 +107,7 @@ class Climbed:
             best = self._excess(found, Y, beta).argmax(axis=0)
             columns = found[best, np.arange(self.STARTS)]
         new = columns[self._excess(columns, Y, beta) > least]
-        self.taken = _once(np.vstack([taken, new]))
+        self.taken = once(np.vstack([taken, new]))
         return len(new) > 0
 
     def _directions(self, columns: Array, Y: Array, beta: Array) -> Array:
@@ -159,12 +117,8 @@ class Climbed:
         return directions
 
     def _excess(self, columns: Array, Y: Array, beta: Array) -> Array:
-        excess: Array = (_gains(columns, columns @ self.p, Y) - columns @ beta) / columns.sum(axis=-1)
+        excess: Array = (gains(columns, columns @ self.p, Y) - columns @ beta) / columns.sum(axis=-1)
         return excess
-
-    def raised(self, Y: Array, beta: Array) -> Array | None:
-        """Return None: a climb does not know all columns."""
-        return None
 
 
 def partitions(queries: Array) -> Iterator[Array]:
@@ -183,14 +137,41 @@ def partitions(queries: Array) -> Iterator[Array]:
             rows = []
 
 
-def _gains(columns: Array, mass: Array, Y: Array) -> Array:
+def gains(columns: Array, mass: Array, Y: Array) -> Array:
+    """Compute Γ of each column, one per row; the rows of Y sum to 0.
+
+    Args:
+        columns: the columns T.
+        mass: their p·T.
+        Y: the vectors y_i, one per row.
+    """
     apart = columns - columns.min(axis=-1, keepdims=True)
-    gains: Array = ((apart @ Y.T) ** 2).sum(axis=-1) / mass
-    return gains
+    found: Array = ((apart @ Y.T) ** 2).sum(axis=-1) / mass
+    return found
 
 
-def _once(columns: Array) -> Array:
+def once(columns: Array) -> Array:
     """Scale columns to the largest entry 1, and keep each once, in order."""
     scaled = columns / columns.max(axis=1, keepdims=True)
     first = np.unique(scaled.round(12), axis=0, return_index=True)[1]
     return scaled[np.sort(first)]
+
+
+def determining(columns: Array, weights: Array, p: Array, epsilon: float) -> Array:
+    """Build the mechanism of weighted columns, with a touch of one whose reports leave nothing open.
+
+    Args:
+        columns: the columns, one per row.
+        weights: their weights; those below :data:`KEPT` of the largest are left out.
+        p: the distribution of the inputs.
+        epsilon: the level of the randomised response that is mixed in where it is needed.
+    """
+    kept = weights > KEPT * weights.max()
+    matrix = (columns[kept] * weights[kept, None]).T
+    matrix = matrix / matrix.sum(axis=1, keepdims=True)
+    spread = np.linalg.svd(matrix / np.sqrt(p @ matrix), compute_uv=False)
+    other = randomized_response(len(p), min(epsilon, 1.0)).matrix  # no entry below the grid of floats
+    narrow = np.linalg.svd(other / np.sqrt(p @ other), compute_uv=False)[-1]
+    if len(spread) == len(p) and spread[-1] > math.sqrt(BLEND) * narrow:
+        return matrix
+    return np.hstack([(1 - BLEND) * matrix, BLEND * other])

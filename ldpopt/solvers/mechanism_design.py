@@ -57,15 +57,15 @@ class MechanismDesign(Solver[MechanismProgram]):
         mean = design.prior @ rays[:k]
         if best_weights(mean, rays, most, limits) is None:
             return FormSolution(Status.INFEASIBLE)
-        factor = _typical(design.prior, rays, most, limits)
-        weights, vectors, value = _best(design, rays, most, factor)
+        factor = typical_factor(design.prior, rays, most, limits)
+        weights, vectors, value, _ = best_design(design, rays, most, factor)
         X = rays[:k] / np.sqrt(mean)
         whitened = solve_triangular(factor, X, lower=True)
         spread = np.linalg.eigvalsh((whitened * weights) @ whitened.T)
         if spread[0] < SINGULAR * spread[-1]:
             inner = _solved(design._replace(queries=None), rays, most, factor)
             weights = (1 - BLEND) * weights + BLEND * inner.weights
-        weights = _sparse(weights, whitened, rays[k:])
+        weights = sparse_weights(weights, whitened, rays[k:])
         gains = ((vectors @ X) ** 2).sum(axis=0)
         proof = best_weights(gains, rays, most, limits)
         assert proof is not None
@@ -84,15 +84,16 @@ class MechanismDesign(Solver[MechanismProgram]):
         )
 
 
-class _Best(NamedTuple):
-    """The weights θ, the z_i as rows, and the gain that they bound."""
+class Best(NamedTuple):
+    """The weights θ, the z_i as rows, the gain that they bound, and β."""
 
     weights: Array
     vectors: Array
     value: float
+    dual: Array
 
 
-def _sparse(weights: Array, X: Array, spent: Array) -> Array:
+def sparse_weights(weights: Array, X: Array, spent: Array) -> Array:
     """Find weights of few columns with the same J, J p = Σ θ_v v, and budgets (Carathéodory).
 
     Args:
@@ -108,11 +109,17 @@ def _sparse(weights: Array, X: Array, spent: Array) -> Array:
     return found
 
 
-def _typical(prior: Array, rays: Array, most: Array, limits: Limits) -> Array:
+def typical_factor(prior: Array, rays: Array, most: Array, limits: Limits) -> Array:
     """Find L with L Lᵀ about the J of a mechanism that tells of all directions.
 
     Linear programs look for the most that a mechanism tells of each coordinate L⁻¹x; the mean of their J
     has the next L. A little of all rays makes what they leave out large, so that it is seen then.
+
+    Args:
+        prior: p.
+        rays: the rays (v, t), one per column.
+        most: the budgets b.
+        limits: the time.
     """
     k = len(prior)
     X = rays[:k] / np.sqrt(prior @ rays[:k])
@@ -138,22 +145,29 @@ def _lower(matrix: Array) -> Array:
     return lower
 
 
-def _best(design: Design, rays: Array, most: Array, factor: Array) -> _Best:
+def best_design(design: Design, rays: Array, most: Array, factor: Array) -> Best:
     """Solve the program of the module.
 
     Queries are divided by a unit, so that the error is about 1: Clarabel is precise there.
+
+    Args:
+        design: the objective, its queries with c_i·p = 0.
+        rays: the rays (v, t), one per column.
+        most: the budgets b.
+        factor: the coordinates, from :func:`typical_factor`.
     """
     if design.queries is None:
         return _solved(design, rays, most, factor)
     unit = float(np.linalg.norm(solve_triangular(factor, design.queries.T, lower=True)))
     for _ in range(2):
         found = _solved(design._replace(queries=design.queries / unit), rays, most, factor)
-        scaled = found._replace(vectors=found.vectors * unit, value=found.value * unit**2)
+        square = unit**2
+        scaled = Best(found.weights, found.vectors * unit, found.value * square, found.dual * square)
         unit = float(np.sqrt(-scaled.value))
     return scaled
 
 
-def _solved(design: Design, rays: Array, most: Array, factor: Array) -> _Best:
+def _solved(design: Design, rays: Array, most: Array, factor: Array) -> Best:
     """Solve in the coordinates L⁻¹x and Lᵀz, in which every J is about 1, with rays of one length."""
     import cvxpy
 
@@ -188,4 +202,5 @@ def _solved(design: Design, rays: Array, most: Array, factor: Array) -> _Best:
     weights[weights < KEPT * weights.max()] = 0.0
     back = solve_triangular(factor, np.asarray(vectors.value).T, lower=True, trans="T").T
     shift = 0.0 if queries is not None else 2 * float(np.log(np.abs(factor.diagonal())).sum())
-    return _Best(weights / lengths, back, float(model.value) + shift)
+    beta = solve_triangular(factor, np.asarray(dual.value), lower=True, trans="T")
+    return Best(weights / lengths, back, float(model.value) + shift, beta)

@@ -252,7 +252,12 @@ def slow(*row):
     return pytest.param(*row, marks=pytest.mark.slow)
 
 
-NINE, NEAR = joint_secrets((3, 3)), {"epsilon": 1.0, "p_hat": TABLE, "n": 1000}
+def first_cell():
+    table, query = [[0.3, 0.2, 0.1], [0.15, 0.15, 0.1]], [[1, 0, 0, 0, 0, 0]]
+    return solve(problem("robust-fidelity", epsilon=0.5, prior=table, queries=query)).value
+
+
+SIX, NEAR = joint_secrets((6, 2)), {"epsilon": 1.0, "p_hat": TABLE, "n": 1000}
 BALL, CHI, AROUND = "total-variation", "chi-squared", {"p_hat": SMALL, "radius": 0.02}
 COUNTS = [[300, 200], [150, 350]]
 PAGE_1 = "papers/001-robust-ldp.md"
@@ -319,7 +324,8 @@ STATED = [
     ("anonymity.md", "census table {} have", "671", lambda: rare_rows(4)),
     ("anonymity.md", "that fewer than {} rows share", "33", lambda: math.ceil(0.001 * 32_561)),
     ("anonymity.md", "work class {} rows are exposed", "61", lambda: rare_rows(3)),
-    ("fidelity.md", "({} rays), some 5 s", "536", lambda: SecretCone(NINE, 1.0).size()),
+    ("fidelity.md", "({} rays, a singular design)", "4,120", lambda: SecretCone(SIX, 1.0).size()),
+    ("fidelity.md", "2 × 3 cells has the error {}, proven", "4.0368", first_cell),
     ("fidelity.md", "({} rays). Beyond", "58,663", problem("polyopt", **NEAR).cone.size),
     slow("fidelity.md", "({} beside the step mechanism for K ≤ 200)", "47", squares),
     ("gallery.md", "K = 10⁶ by a factor of {})", "11.8", too_high),

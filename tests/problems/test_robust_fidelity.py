@@ -5,14 +5,15 @@ import numpy as np
 import pytest
 from known import TABLE
 
-from ldpopt import Status, problem, solve, verify
+from ldpopt import Program, Status, objective, privacy, problem, solve, verify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.measures.levels import rldp_level
 from ldpopt.mechanisms import randomized_response
 from ldpopt.mechanisms.balanced_designs import subset_selection
 from ldpopt.problems.robust_fidelity import query_error
 from ldpopt.solvers._query_columns import Climbed
-from ldpopt.solvers.query_design import OUTPUTS, _fewer, _Program, best_for_queries
+from ldpopt.solvers._query_interior import QueryInterior
+from ldpopt.solvers.query_climb import OUTPUTS, _fewer, best_climbed
 
 SQUARE = [[0.3, 0.2], [0.1, 0.4]]
 MARGINS = [[1, 1, 0, 0], [1, 0, 1, 0]]
@@ -51,6 +52,56 @@ def test_the_optimum_is_that_of_another_solver(params):
     assert verify(result)
     other = by_cvxpy(asked.table.ravel(), asked.queries, asked.cone.rays())
     assert result.value == pytest.approx(other, rel=1e-6)
+
+
+def test_one_query_leaves_the_rest_open():
+    """The best information is singular: its value was 3.6 % too high, and the bound 22 % too low."""
+    table, query = [[0.3, 0.2, 0.1], [0.15, 0.15, 0.1]], [[1, 0, 0, 0, 0, 0]]
+    hidden = solve(problem("robust-fidelity", epsilon=0.5, prior=table, queries=query))
+    composed = solve(
+        Program(privacy.Secret(0.5, [0, 0, 0, 1, 1, 1]), objective.Queries(query, np.ravel(table)))
+    )
+    for result in (hidden, composed):
+        assert result.status is Status.OPTIMAL
+        assert result.value == pytest.approx(4.036806295, rel=1e-9)
+        assert verify(result)
+
+
+def test_few_queries_of_random_tables_are_proven():
+    """One to three queries: many best designs are singular, some nearly so."""
+    rng = np.random.default_rng(15)
+    for shape in [(8, 1), (4, 1), (6, 1), (2, 4), (2, 3), (4, 2), (3, 2), (6, 1)]:
+        k, r = math.prod(shape), rng.integers(1, 4)
+        rows = rng.normal(size=(r, k)) if rng.random() < 0.5 else np.eye(k)[:r]
+        prior = rng.dirichlet(np.full(k, 2.0))
+        epsilon = float(rng.choice([0.2, 0.5, 1, 2, 4]))
+        asked = problem("robust-fidelity", epsilon=epsilon, prior=prior.reshape(shape), queries=rows)
+        result = solve(asked)
+        assert result.status is Status.OPTIMAL, (shape, r, epsilon, result.gap)
+        assert verify(result)
+        other = by_cvxpy(prior, rows, asked.cone.rays())
+        assert result.value == pytest.approx(other, rel=1e-6)
+
+
+def test_a_thousand_queries_count_as_one_for_each_input():
+    """Only Σ c cᵀ matters: three copies of a query are one that is √3 times as large."""
+    table, query = [[0.3, 0.2, 0.1], [0.15, 0.15, 0.1]], np.array([[1.0, 0, 0, 0, 0, 0]])
+    often = solve(problem("robust-fidelity", epsilon=0.5, prior=table, queries=np.tile(query, (3, 1))))
+    assert often.status is Status.OPTIMAL
+    assert often.value == pytest.approx(3 * 4.036806295, rel=1e-9)
+    assert verify(often)
+
+
+def test_more_time_is_never_worse():
+    """A run that ends after any round has kept a mechanism and a proof no better than the next."""
+    rows = np.eye(8)[:2]
+    asked = problem("robust-fidelity", epsilon=1.0, prior=np.full((4, 2), 1 / 8), queries=rows)
+    told = []
+    solve(asked, progress=lambda value, bound: told.append((value, bound)))
+    values, bounds = map(list, zip(*told, strict=True))
+    assert len(told) > 1
+    assert values == sorted(values, reverse=True)
+    assert bounds == sorted(bounds)
 
 
 def test_unit_queries_of_one_column_are_the_mean_squared_error():
@@ -127,8 +178,7 @@ def test_climbing_comes_near_the_optimum():
     [form] = asked.forms()
     known = solve(asked, gap=1e-3).value
     columns = Climbed(form.cone, form.prior, form.queries, 1.0, np.random.default_rng(0))
-    found = best_for_queries(form.prior, form.queries, 1.0, columns, 0, lambda: False, lambda _: None)
-    assert found.bound is None
+    found = best_climbed(form.prior, form.queries, 1.0, columns, lambda: False, lambda _: None)
     assert known * (1 - 1e-3) <= found.value <= known * 1.02
     assert query_error(found.matrix, form.prior, form.queries) == pytest.approx(found.value, rel=1e-3)
 
@@ -141,7 +191,7 @@ def test_bins_without_rows_and_bins_with_all_leave_the_climb_its_columns():
     [form] = asked.forms()
     columns = Climbed(form.cone, form.prior, form.queries, 1.0, np.random.default_rng(0))
     assert (columns._random(1000).max(axis=1) >= 1).all()
-    found = best_for_queries(form.prior, rows, 1.0, columns, 0.1, lambda: False, lambda _: None)
+    found = best_climbed(form.prior, rows, 1.0, columns, lambda: False, lambda _: None)
     assert np.isfinite(found.value)
 
 
@@ -153,7 +203,7 @@ def test_the_first_round_is_as_good_as_subset_selection():
     asked = problem("robust-fidelity", epsilon=epsilon, counts=counts.tolist(), queries=rows)
     [form] = asked.forms()
     columns = Climbed(form.cone, form.prior, form.queries, epsilon, rng)
-    found = best_for_queries(form.prior, rows, epsilon, columns, 0, lambda: True, lambda _: None)
+    found = best_climbed(form.prior, rows, epsilon, columns, lambda: True, lambda _: None)
     selections = [subset_selection(k, epsilon, round(k / (1 + math.e))).matrix for k in (6, 5)]
     halves = [np.repeat(selections[0], 5, axis=0), np.tile(selections[1], (6, 1))]
     assert found.value < query_error(np.hstack(halves) / 2, form.prior, rows)
@@ -175,7 +225,7 @@ def test_the_heaviest_columns_are_kept_only_if_they_leave_no_query_open():
     """Constant columns may weigh most and tell nothing: then all columns stay."""
     response = np.eye(3) + 0.5
     columns = np.vstack([response / response.max(), np.ones((OUTPUTS * 3, 3))])
-    program = _Program(np.full(3, 1 / 3), np.eye(3))
+    program = QueryInterior(np.full(3, 1 / 3), np.eye(3))
     everything = program.solve(columns, 1e-3, lambda: False)
     heavy = everything._replace(weights=np.r_[np.full(3, 1e-3), np.ones(OUTPUTS * 3)])
     kept, found = _fewer(program, columns, heavy)
