@@ -124,7 +124,7 @@ def solve_many(
     >>> from ldpopt.problems import Staircase
     >>> priors = [[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]]
     >>> [round(found.value, 6) for found in solve_many(Staircase(1, prior) for prior in priors)]
-    [0.123284, 0.126236]
+    [0.11412, 0.121973]
     """
     seed = validate.whole_number("seed", seed, 0)
     used: dict[str, Solver[Any]] = {}
