@@ -106,6 +106,9 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.unary_encoding import is_private as is_unary_private
     from ldpopt.checker.kernel.proofs.unary_encoding import read_unary
     from ldpopt.checker.kernel.proofs.unary_encoding import value_below as unary_value_below
+    from ldpopt.checker.kernel.proofs.unbiased_reports import covers as covers_interval
+    from ldpopt.checker.kernel.proofs.unbiased_reports import moments as exact_moments
+    from ldpopt.checker.kernel.proofs.unbiased_reports import worst_variance as exact_worst_variance
     from ldpopt.checker.kernel.proofs.uncertainty_sets import Scenarios as ScenarioSet
     from ldpopt.checker.kernel.proofs.uncertainty_sets import UncertaintySet
     from ldpopt.checker.kernel.proofs.uncertainty_sets import Wasserstein as WassersteinBall
@@ -138,6 +141,7 @@ if TYPE_CHECKING:
         leaks_within,
         worst_cost,
     )
+    from ldpopt.checker.statements.numeric_mean import bound_below as numeric_bound_below
     from ldpopt.checker.statements.program import keeps as keeps_condition
     from ldpopt.checker.statements.public_mechanism import PROMISES, RECOVERABLE, public_digest
     from ldpopt.checker.statements.reporting import MOST_SECRETS as MOST_UNARY_SECRETS
@@ -214,6 +218,9 @@ HOMES = {
     "kernel.proofs.unary_encoding": (
         "is_private:is_unary_private read_unary value_below:unary_value_below"
     ),
+    "kernel.proofs.unbiased_reports": (
+        "covers:covers_interval moments:exact_moments worst_variance:exact_worst_variance"
+    ),
     "kernel.proofs.uncertainty_sets": "Scenarios:ScenarioSet UncertaintySet Wasserstein:WassersteinBall",
     "kernel.proofs.weak_duality": (
         "Proof:ProgramProof Question:ProgramQuestion dominates:dominates_program "
@@ -233,6 +240,7 @@ HOMES = {
     "statements.feature_release": "SAFETY_RULES rarest:rarest_values sample_of table_exposure",
     "statements.fidelity": "least_probability",
     "statements.leakage_design": "LeakageStatement cost_bound leaks_within worst_cost",
+    "statements.numeric_mean": "bound_below:numeric_bound_below",
     "statements.program": "keeps:keeps_condition",
     "statements.public_mechanism": "PROMISES RECOVERABLE public_digest",
     "statements.reporting": "MOST_SECRETS:MOST_UNARY_SECRETS",

@@ -35,6 +35,7 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "ue-conditional": "ldpopt.problems.ue_conditional:UEConditional",
         "composition-bound": "ldpopt.problems.composition_bound:CompositionBound",
         "feature-release": "ldpopt.problems.feature_release:FeatureRelease",
+        "numeric-mean": "ldpopt.problems.numeric_mean:NumericMean",
         "frequency-encoding": "ldpopt.problems.frequency_encoding:FrequencyEncoding",
     },
 )

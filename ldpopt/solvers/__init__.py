@@ -38,6 +38,7 @@ BY_FORM: dict[str, dict[str, str]] = {
         "query-design": "ldpopt.solvers.query_design:QueryDesign",
         "query-climb": "ldpopt.solvers.query_climb:QueryClimb",
     },
+    "numeric-program": {"numeric-columns": "ldpopt.solvers.numeric_columns:NumericColumns"},
     "level-search": {"worst-member": "ldpopt.solvers.worst_member:WorstMember"},
     "matrix-program": {
         "designs": "ldpopt.solvers.designs:Designs",

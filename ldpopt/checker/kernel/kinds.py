@@ -17,6 +17,7 @@ SECTIONS = {
     "reporting": ("independent-reporting grr-conditional ue-conditional", "reporting"),
     "composition_bound": ("composition-bound", "composition-bound"),
     "feature_release": ("feature-release", "feature-release"),
+    "numeric_mean": ("numeric-mean", "numeric-mean"),
     "frequency_encoding": ("frequency-encoding", "encoding"),
 }
 """The kinds and the forms of every section, which is imported when a file needs it. A kind of another
