@@ -41,6 +41,7 @@ SIZES = {
     "privacy-utility-frontier": (5, 6),
     "composition-bound": (5, 6),
     "feature-release": (16, 20, 24),
+    "numeric-mean": (21, 41, 101),
     "frequency-encoding": (1000, 10_000, 65_536),
 }
 """The sizes that the instances of a kind take in turn."""

@@ -24,11 +24,12 @@ from ldpopt.models.cones import SecretCone, staircase_cone
 class NumericMean(Problem):
     """Report a number x of [−1, 1] without bias, ε-LDP, with the least worst variance.
 
-    n times the mean squared error of the mean of n reports is at most this variance plus that of the data.
+    n times the squared error of the mean of n reports, as an estimate of the mean of their n numbers, is
+    at most this variance.
     The answer is a mechanism on a grid, whose outputs are the reported numbers; a number between two
     points is rounded to one of them at random, without bias. Its value holds for every x in [−1, 1], and
     its bound for every unbiased ε-LDP mechanism on [−1, 1], on this grid, another, or none. So value and
-    bound differ by up to a quarter of the squared distance of two points: more points bring them together.
+    bound differ by some quarter of the squared distance of two points: more points bring them together.
 
     Duchi, Jordan and Wainwright 2018 use two points; Wang et al. 2019 (the piecewise mechanism and its
     hybrid with the former) report a number of an interval. None of them is optimal.

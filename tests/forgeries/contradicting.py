@@ -158,6 +158,7 @@ MONOTONE = (
     "broad-fidelity",
     "fidelity",
     "minimax-fidelity",
+    "numeric-mean",
 )
 """Kinds whose optimum is monotone in ε, all else equal."""
 

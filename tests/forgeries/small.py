@@ -111,6 +111,7 @@ SMALL = {
         {"epsilon": 1.0, "uncertainty": {"kind": "scenarios", "members": [SQUARE, SKEW]}},
         {"epsilon": 1.0, "uncertainty": {"kind": "kullback-leibler", "p_hat": SQUARE, "radius": 0.003}},
     ],
+    "numeric-mean": [{"epsilon": 1.0, "points": 3}, {"epsilon": 2.0, "points": 5}],
     "independent-reporting": [
         {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},
         {"epsilon": 0.5, "p_hat": SKEW, "n": 100},

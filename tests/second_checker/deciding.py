@@ -12,6 +12,7 @@ from second_checker import (
     fidelity,
     leakage,
     levels,
+    numeric,
     optimum,
     polyopt,
     programs,
@@ -48,6 +49,7 @@ SECTIONS = {
     "composition-bound": exposure,
     "feature-release": releases,
     "frequency-encoding": encodings,
+    "numeric-mean": numeric,
 }
 FORMS = (
     "column-program",
@@ -67,6 +69,7 @@ FORMS = (
     "composition-bound",
     "feature-release",
     "encoding",
+    "numeric-mean",
     "program",
 )
 """The forms of statements; on all but the last there is no opinion, other than by a kind."""

@@ -1,8 +1,8 @@
 """The mean of a bounded number, reported without bias at a level: the kind ``numeric-mean``.
 
 Minimise the worst variance, over all x in [−1, 1], of an unbiased ε-LDP report of x. The answer is a
-mechanism on a grid of k points, with the reported numbers as its outputs; any other x is rounded at random
-to the grid. The claims, and which function decides which (``unbiased_reports.py``):
+mechanism on a grid of k points, with the reported numbers as its outputs; any other x is rounded at
+random to the grid. The claims, and which function decides which (``unbiased_reports.py``):
 
 * stochastic, private, and the audit's level: ``private_rows.py``;
 * the mean report of each input is its point of the grid, up to rounding, and the means cover [−1, 1], so
@@ -30,7 +30,7 @@ MOST_POINTS = 101
 LARGEST = 1e30
 """The largest number that is reported, or that a proof may contain."""
 OFF_GRID = Fraction(1, 2**40)
-"""How far the mean report of an input may be from its point of the grid, in units of the largest report."""
+"""How far the mean report of an input may be from its point, in units of the largest report."""
 PARAMS = Record({"epsilon": EPSILON, "points": Whole(2, MOST_POINTS)})
 SIZE = Number(-LARGEST, LARGEST)
 
@@ -68,7 +68,9 @@ def _members(case: Case) -> Iterator[Claim]:
     question, answer = case.question, case.answer
     yield stochastic(answer.matrix)
     yield private(answer.matrix, range(len(question.points)), question.epsilon)
-    words = "the mean report of each input is its point of the grid to within 2^-40 of the largest report"
+    words = (
+        "the mean report of each input is its point of the grid to within 2^-40 of the largest report"
+    )
 
     def on_grid() -> bool:
         off = (abs(m - x) for m, x in zip(answer.means, question.points, strict=True))
@@ -131,7 +133,11 @@ SECTION = Section(
             bound=_bound,
             sense=minimise,
             proof=Record(
-                {"alpha": List(SIZE, 2), "beta": List(SIZE, 2), "weights": Distribution(2, positive=True)}
+                {
+                    "alpha": List(SIZE, 2),
+                    "beta": List(SIZE, 2),
+                    "weights": Distribution(2, positive=True),
+                }
             ),
             audit=_audit,
         )

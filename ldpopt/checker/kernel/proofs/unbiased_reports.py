@@ -1,35 +1,38 @@
 """Unbiased reports of a number of [−1, 1]: their worst variance, and a bound for every mechanism.
 
-Notation. W has one row for each input i = 0 … k−1, and output y reports the number r_y. m_i = Σ_y W[i, y]
-r_y and M_i = Σ_y W[i, y] r_y² are mean and second moment of the report of input i. A number x with m_i ≤
-x ≤ m_{i+1} is *rounded at random*: to i+1 with probability (x − m_i)/(m_{i+1} − m_i), else to i.
+Notation. W has one row for each input i = 0 … k−1, and output y reports the number r_y. m_i = Σ_y W[i,
+y] r_y and M_i = Σ_y W[i, y] r_y² are mean and second moment of the report of input i. A number x with
+m_i ≤ x ≤ m_{i+1} is *rounded at random*: to i+1 with probability (x − m_i)/(m_{i+1} − m_i), else to i.
 
-Lemma 1 (:func:`worst_variance`). Let m_0 < … < m_{k−1}, m_0 ≤ −1 and m_{k−1} ≥ 1. Then every x of [−1, 1]
-is reported without bias; if W is ε-LDP, so is this mechanism on [−1, 1]; and the variance at x between
-m_i and m_{i+1} is M_i + a (x − m_i) − x², a = (M_{i+1} − M_i)/(m_{i+1} − m_i), which is largest at the
-number of that interval, cut to [−1, 1], that is nearest to a/2.
+Lemma 1 (:func:`worst_variance`). Let m_0 < … < m_{k−1}, m_0 ≤ −1 and m_{k−1} ≥ 1. Then every x of [−1,
+1] is reported without bias; if W is ε-LDP, so is this mechanism on [−1, 1]; and the variance at x
+between m_i and m_{i+1} is M_i + a (x − m_i) − x², a = (M_{i+1} − M_i)/(m_{i+1} − m_i), which is
+largest at the number of that interval, cut to [−1, 1], that is nearest to a/2.
 Proof. Mean and second moment of a mixture are those of its parts, mixed: x, and the line through (m_i,
-M_i) and (m_{i+1}, M_{i+1}). The chance of each output is a mean of two entries of its column, so two such
-chances have no larger ratio than two entries. The variance is concave in x with derivative a − 2x. ∎
+M_i) and (m_{i+1}, M_{i+1}). The chance of each output is a mean of two entries of its column, so two
+such chances have no larger ratio than two entries. The variance is concave in x with derivative a −
+2x. ∎
 
-Lemma 2 (:func:`least_variance`). Let x_0 … x_{k−1} be numbers of [−1, 1], λ ≥ 0 with Σλ = 1, and (β·v)² ≤
-4 (λ·v)(α·v), λ·v > 0, for all v ∈ {1, E}^k, E ≥ e^ε. Then every unbiased ε-LDP mechanism on [−1, 1], on any
-set of outputs, has somewhere a variance of at least Σ_i β_i x_i − Σ_i α_i − Σ_i λ_i x_i².
-Proof. (β·w)²/(λ·w) − 4 α·w is convex and positively homogeneous, so (β·w)² ≤ 4 (λ·w)(α·w) for all w in the
-cone that the v generate: the w ≥ 0 with w_i ≤ E w_j. There r² λ·w − r β·w + α·w ≥ 0 for every number r, as
-a polynomial in r without two different roots. Take for w the chances of an output y at x_0 … x_{k−1}, for r
-its estimate r_y, and add up over the outputs (integrate the densities, where there are too many to be
-listed): Σ_i λ_i E[r² | x_i] ≥ Σ_i β_i x_i − Σ_i α_i. The largest variance at the x_i is at least their
-λ-weighted mean. ∎
+Lemma 2 (:func:`least_variance`). Let x_0 … x_{k−1} be numbers of [−1, 1], λ ≥ 0 with Σλ = 1, and
+(β·v)² ≤ 4 (λ·v)(α·v), λ·v > 0, for all v ∈ {1, E}^k, E ≥ e^ε. Then every unbiased ε-LDP mechanism on
+[−1, 1], on any set of outputs, has somewhere a variance of at least Σ_i β_i x_i − Σ_i α_i − Σ_i λ_i
+x_i².
+Proof. (β·w)²/(λ·w) − 4 α·w is convex and positively homogeneous, so (β·w)² ≤ 4 (λ·w)(α·w) for all w in
+the cone that the v generate: the w ≥ 0 with w_i ≤ E w_j. There r² λ·w − r β·w + α·w ≥ 0 for every
+number r, as a polynomial in r without two different roots. Take for w the chances of an output y at
+x_0 … x_{k−1}, for r its estimate r_y, and add up over the outputs (integrate the densities, where
+there are too many to be listed): Σ_i λ_i E[r² | x_i] ≥ Σ_i β_i x_i − Σ_i α_i. The largest variance at
+the x_i is at least their λ-weighted mean. ∎
 
-Lemma 3 (:func:`_dominated`). Of the 2^k vectors v, 2k + 1 suffice. Let λ_i > 0, and q_i(s) = λ_i s² − β_i s
-+ α_i. The inequality of Lemma 2 says that Σ_i v_i q_i(s) ≥ 0 for all s and v, which is Σ_i min(q_i(s), E
-q_i(s)) ≥ 0 for all s. Where D_i = β_i² − 4 λ_i α_i > 0, choose ρ_i ≥ √D_i; q_i is negative only between l_i =
-(β_i − ρ_i)/(2λ_i) and h_i = (β_i + ρ_i)/(2λ_i), and at most e_i = (ρ_i² − D_i)/(4λ_i) between them, being
-convex with the value e_i at both. Let v_i(s) = E where l_i < s < h_i, else 1. Then Σ_i min(q_i, E q_i) ≥ Σ_i
-v_i(s) q_i(s) − e with e = (E − 1) Σ_i e_i: v_i(s) is the wrong one of 1 and E only where 0 ≤ q_i ≤ e_i.
-v(s) changes at the l_i and h_i alone. So it suffices that (β·v)² ≤ 4 (λ·v)(α·v − e) for each of its values
-between them; at the l_i and h_i themselves the claim follows by continuity. ∎
+Lemma 3 (:func:`_dominated`). Of the 2^k vectors v, 2k + 1 suffice. Let λ_i > 0, and q_i(s) = λ_i s² −
+β_i s + α_i. The inequality of Lemma 2 says that Σ_i v_i q_i(s) ≥ 0 for all s and v, which is Σ_i
+min(q_i(s), E q_i(s)) ≥ 0 for all s. Where D_i = β_i² − 4 λ_i α_i > 0, choose ρ_i ≥ √D_i; q_i is
+negative only between l_i = (β_i − ρ_i)/(2λ_i) and h_i = (β_i + ρ_i)/(2λ_i), and at most e_i = (ρ_i² −
+D_i)/(4λ_i) between them, being convex with the value e_i at both. Let v_i(s) = E where l_i < s < h_i,
+else 1. Then Σ_i min(q_i, E q_i) ≥ Σ_i v_i(s) q_i(s) − e with e = (E − 1) Σ_i e_i: v_i(s) is the wrong
+one of 1 and E only where 0 ≤ q_i ≤ e_i. v(s) changes at the l_i and h_i alone. So it suffices that
+(β·v)² ≤ 4 (λ·v)(α·v − e) for each of its values between them; at the l_i and h_i themselves the claim
+follows by continuity. ∎
 """
 
 from __future__ import annotations
