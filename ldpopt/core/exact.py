@@ -141,6 +141,7 @@ if TYPE_CHECKING:
         leaks_within,
         worst_cost,
     )
+    from ldpopt.checker.statements.numeric_mean import Question as NumericQuestion
     from ldpopt.checker.statements.numeric_mean import bound_below as numeric_bound_below
     from ldpopt.checker.statements.program import keeps as keeps_condition
     from ldpopt.checker.statements.public_mechanism import PROMISES, RECOVERABLE, public_digest
@@ -240,7 +241,7 @@ HOMES = {
     "statements.feature_release": "SAFETY_RULES rarest:rarest_values sample_of table_exposure",
     "statements.fidelity": "least_probability",
     "statements.leakage_design": "LeakageStatement cost_bound leaks_within worst_cost",
-    "statements.numeric_mean": "bound_below:numeric_bound_below",
+    "statements.numeric_mean": "Question:NumericQuestion bound_below:numeric_bound_below",
     "statements.program": "keeps:keeps_condition",
     "statements.public_mechanism": "PROMISES RECOVERABLE public_digest",
     "statements.reporting": "MOST_SECRETS:MOST_UNARY_SECRETS",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ldpopt.core import certify
 from ldpopt.core.errors import SolverError
-from ldpopt.core.exact import frame, normalised, numeric_bound_below
+from ldpopt.core.exact import normalised, numeric_bound_below
 from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.numeric_program import NumericProgram, Reports
 from ldpopt.core.limits import Limits
@@ -191,7 +191,6 @@ def _reports(patterns: Patterns, found: Weighted, epsilon: float) -> Reports:
 def _proven(form: NumericProgram, duals: Duals) -> tuple[float | None, dict[str, Any] | None]:
     """Round the duals to a proof that the checker accepts; return what it proves, and the proof."""
     k = form.points
-    question = frame.question(frame.statement("numeric-mean", {"epsilon": form.epsilon, "points": k}))
     share = duals.weights / duals.weights.sum()
     mixed = Duals(*((1 - TOUCH) * part for part in (duals.alpha, duals.beta, share)))
     mixed = mixed._replace(weights=mixed.weights + TOUCH / k)
@@ -200,7 +199,7 @@ def _proven(form: NumericProgram, duals: Duals) -> tuple[float | None, dict[str,
         alpha = mixed.alpha + lacking + step * MARGIN * np.abs(mixed.alpha).max()
         proof = {"alpha": alpha.tolist(), "beta": mixed.beta.tolist(), "weights": mixed.weights.tolist()}
         exact = {**proof, "weights": normalised([proof["weights"]], "weights")[0]}
-        proven = numeric_bound_below(question, exact)
+        proven = numeric_bound_below(form.question, exact)
         if proven is not None:
             return certify.value_below(proven), proof
     return None, None

@@ -86,7 +86,7 @@ def _members(case: Case) -> Iterator[Claim]:
 
 def _value(case: Case) -> Iterator[Claim]:
     answer = case.answer
-    words = f"so rounded, no number of [-1, 1] is reported with a variance above {case.value!r}"
+    words = f"with this rounding, no number of [-1, 1] is reported with a variance above {case.value!r}"
 
     def test() -> bool:
         return covers(answer.means) and worst_variance(*answer[2:]) <= Fraction(case.value)

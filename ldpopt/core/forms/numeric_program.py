@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from ldpopt.core.exact import NumericQuestion
 from ldpopt.core.form import Form
 from ldpopt.core.validate import Array
 
@@ -14,13 +15,21 @@ class NumericProgram(Form):
     """Minimise the worst variance of an unbiased ε-LDP report of x, x on a grid of [−1, 1] or between.
 
     Attributes:
-        epsilon: the level, in nats.
-        points: the number of equally spaced points of the grid.
+        question: the level and the points of the grid, as the checker reads them.
     """
 
     name: ClassVar[str] = "numeric-program"
-    epsilon: float
-    points: int
+    question: NumericQuestion
+
+    @property
+    def epsilon(self) -> float:
+        """The level, in nats."""
+        return self.question.epsilon
+
+    @property
+    def points(self) -> int:
+        """The number of equally spaced points of the grid."""
+        return len(self.question.points)
 
 
 class Reports(NamedTuple):
