@@ -19,7 +19,7 @@ from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 from ldpopt.solvers._query_columns import Climbed, determining
 from ldpopt.solvers._query_interior import CENTRED, Optimum, QueryInterior
-from ldpopt.solvers.query_design import MOST_INPUTS, MOST_RAYS
+from ldpopt.solvers.query_design import MOST_INPUTS
 
 OUTPUTS = 3
 """The most outputs per input."""
@@ -33,11 +33,9 @@ class QueryClimb(Solver[QueryProgram]):
     name: ClassVar[str] = "query-climb"
 
     def accepts(self, form: QueryProgram) -> Literal[True] | str:
-        """Accept tables whose error can be certified, and whose rays cannot all be listed."""
+        """Accept tables whose error can be certified."""
         if (k := form.cone.dimension) > MOST_INPUTS:
             return f"{k} > {MOST_INPUTS} inputs take too long to certify"
-        if (size := form.cone.size()) <= MOST_RAYS:
-            return f"{size} rays are few enough for query-design, which proves its answer"
         return True
 
     def run(self, form: QueryProgram, limits: Limits) -> FormSolution:
