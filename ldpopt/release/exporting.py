@@ -214,11 +214,14 @@ def _lines(rows: Iterable[str], first: str, last: str) -> str:
 
 def _sql(sampler: Sampler) -> str:
     sampler.randomizer.as_matrix("export it as js or python: the target sql draws from rows of a matrix")
-    if own := [c.name for c in sampler.columns if c.name.lower() in ("ldpopt_x", "ldpopt_row")]:
-        raise InvalidInputError(
-            f"the target sql has a column {own[0]!r} of its own: export it as js or python, or rename "
-            "the column of the table"
-        )
+    taken = {"ldpopt_x", "ldpopt_row"}
+    for column in sampler.columns:
+        if column.name.lower() in taken:
+            raise InvalidInputError(
+                f"to a database, the name {column.name!r} is that of another column, of the table or of "
+                "the script, whatever the case: export it as js or python, or rename the column"
+            )
+        taken.add(column.name.lower())
     names = [_name(column.name) for column in sampler.columns]
     labels = [
         [c.values[i] for c, i in zip(sampler.columns, codes, strict=True)] for codes in sampler.inputs

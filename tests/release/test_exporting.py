@@ -346,3 +346,12 @@ def test_a_refuted_design_is_not_exported(folder, ldpopt, tmp_path):
     assert answer.code == 1
     assert "the checker refutes that" in answer.err
     assert not (tmp_path / "s.js").exists()
+
+
+@pytest.mark.parametrize("columns", [("s", "S"), ("s", "LDPOPT_row")])
+def test_a_database_does_not_tell_names_apart_by_their_case(columns):
+    first, second = columns
+    made = design({first: ["a", "b"], second: ["x", "y"]}, first, second, epsilon=1.0, robust="all")
+    with pytest.raises(InvalidInputError, match=f"the name '{second}' is that of another column"):
+        export(made, "sql")
+    assert export(made, "python")
