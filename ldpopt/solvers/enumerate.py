@@ -27,9 +27,7 @@ class Enumerate(Solver[ColumnProgram]):
 
     name: ClassVar[str] = "enumerate"
     tuned: ClassVar[bool] = True
-
-    def __init__(self) -> None:
-        self._last: tuple[Cone, Array, ColumnLP] | None = None
+    _last: tuple[Cone, Array, ColumnLP] | None = None
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept column programs with at most a million rays."""

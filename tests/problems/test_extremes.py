@@ -62,6 +62,12 @@ PROGRAMS = [
 ]
 
 
+NUMBERS = [
+    ("numeric-mean", {"epsilon": epsilon, "points": points})
+    for epsilon, points in ((1e-6, 3), (0.01, 9), (12.0, 5))
+]
+
+
 def cases():
     """Parameters by kind: levels of 1e-6 and 20, probabilities of 1e-12, 1e-3 to 1e12 samples."""
     for epsilon in LEVELS:
@@ -120,6 +126,7 @@ def cases():
             for epsilon in LEVELS:
                 yield "set-optimum", {"epsilon": epsilon, "uncertainty": set_}
     yield from PROGRAMS
+    yield from NUMBERS
     marginals = [[0.5, 0.5], [1e-12, 1 - 1e-12]]
     yield "composition-bound", {"marginals": marginals, "threshold": 1e-12}
     yield "feature-release", {"threshold": 1e-12, "budget": 1e-12, "marginals": marginals}

@@ -73,10 +73,10 @@ def test_auto_and_compare_find_it(tmp_path, monkeypatch):
     monkeypatch.setattr(comparing, "applicable", lambda _: dict.fromkeys(["polyopt", "srr", "public"]))
     found = compare(design(table(), "s", "u", epsilon=1.0, method="srr", width=2))
     assert best(found).method == "public"
-    assert found["public"].fingerprint == made.fingerprint
+    assert found["public"].identity == made.identity
     made.save(tmp_path / "m.json")
     assert verify(tmp_path / "m.json")
-    assert load_design(tmp_path / "m.json").fingerprint == made.fingerprint
+    assert load_design(tmp_path / "m.json").identity == made.identity
 
 
 def test_many_reports_of_it_are_one():
@@ -98,7 +98,7 @@ def test_below_its_level_it_is_blurred(tmp_path):
     )
     assert made.verification
     made.save(tmp_path / "m.json")
-    assert load_design(tmp_path / "m.json").fingerprint == made.fingerprint
+    assert load_design(tmp_path / "m.json").identity == made.identity
     assert "public is better" in applicable(Question(COUNTS, 1.0))["blurred"]
     open_cells = design(
         {"s": ["a"] * 3 + ["b"] * 4, "u": ["x"] * 3 + ["y"] * 4},

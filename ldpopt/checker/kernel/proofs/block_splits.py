@@ -129,7 +129,7 @@ class Splits:
         """Bound what the reports on u are worth: Σ β, or entropy where there is no dual vector."""
         return [_worth(dual, q) for dual, q in zip(duals, self.publics, strict=True)]
 
-    def told(self, ends: Line, low: list[Fraction], high: list[Fraction]) -> list[Line]:
+    def lines(self, ends: Line, low: list[Fraction], high: list[Fraction]) -> list[Line]:
         """Bound the information on u on a cell by a line for every block.
 
         Args:
@@ -140,18 +140,18 @@ class Splits:
         a, b = (g - 1 for g in ends)
         return [line(near, far, a, b) for near, far in zip(low, high, strict=True)]
 
-    def weights(self, told: Sequence[Line], end: int) -> list[Fraction]:
+    def weights(self, lines: Sequence[Line], end: int) -> list[Fraction]:
         """Compute p̂_t ℓ_t: what announcing t adds to f; 0 for independent reporting."""
         if not self.conditional:
             return [Fraction(0)] * len(self.secrets)
-        return [p * ends[end] for p, ends in zip(self.secrets, told, strict=True)]
+        return [p * ends[end] for p, ends in zip(self.secrets, lines, strict=True)]
 
-    def above(self, ends: Line, told: Sequence[Line], reached: Sequence[Fraction]) -> Fraction:
+    def above(self, ends: Line, lines: Sequence[Line], reached: Sequence[Fraction]) -> Fraction:
         """Bound the utility on a cell: Lemma 3.
 
         Args:
             ends: the splits at both ends.
-            told: the lines above the information on u.
+            lines: the lines above the information on u.
             reached: what the reports of s are worth at the lower split for both ends of these lines,
                 and, unless no level is left there, at the upper split.
         """
@@ -161,7 +161,7 @@ class Splits:
             most = reached[i]
             least = reached[2 + i] if near else most
             b, a = line(least, most, near, far)
-            added = Fraction(0) if self.conditional else told[0][i]
+            added = Fraction(0) if self.conditional else lines[0][i]
             found.append((a + added, b + added))
         (a0, b0), (a1, b1) = found
         return max(a0, (b0 + a1) / 2, b1)
@@ -199,7 +199,7 @@ class Cells:
 
     def bound(self) -> Fraction:
         """Compute what the cells prove, if the dual vectors do."""
-        return max(self.parts.above(ends, told, reached) for ends, told, reached, _ in self._cells())
+        return max(self.parts.above(ends, lines, reached) for ends, lines, reached, _ in self._cells())
 
     def _cells(self) -> Iterator[tuple[Line, list[Line], list[Fraction], list[list[float]]]]:
         low = [Fraction(0)] * len(self.parts.publics)
@@ -208,7 +208,7 @@ class Cells:
             high = self.parts.worth(public)
             duals = secret if self.parts.conditional else [beta for beta in secret for _ in (0, 1)]
             reached = [sum(map(Fraction, beta), Fraction(0)) for beta in duals]
-            yield ends, self.parts.told(ends, low, high), reached, duals
+            yield ends, self.parts.lines(ends, low, high), reached, duals
             low = high
 
     def proven(self) -> bool | None:
@@ -227,10 +227,10 @@ class Cells:
             for t, (dual, q) in enumerate(zip(public, parts.publics, strict=True)):
                 if dual is not None:
                     yield partial(_dominates, dual, parts.public_level(g, t), q)
-        for ends, told, _, duals in self._cells():
+        for ends, lines, _, duals in self._cells():
             for i, beta in enumerate(duals):
                 level = parts.secret_level(ends[i // 2])
-                for lowered in _lowered(beta, parts.weights(told, i % 2)):
+                for lowered in _lowered(beta, parts.weights(lines, i % 2)):
                     if (level, lowered) not in seen:
                         seen.add((level, lowered))
                         yield partial(_dominates, lowered, level, parts.secrets)

@@ -199,7 +199,7 @@ def _leaf_bound(
     prizes: list[tuple[int, float]],
     fixed: dict[int, str],
 ) -> Fraction:
-    """Compute what the lemma on leaves says; the trivial 1 if the leaf uses an invalid cut."""
+    """Compute the bound that a leaf proves; the trivial 1 if the leaf uses an invalid cut."""
     price = [units_down(x, BITS) for x in dual]
     prize, paid = [0] * len(table.rows), 0
     for k, weight in prizes:

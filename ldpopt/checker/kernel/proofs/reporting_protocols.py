@@ -191,10 +191,10 @@ def _clamped(g: Fraction, parts: Protocol) -> int:
     return min(max(units_down(g), UNIT), parts.top)
 
 
-def _from_first(told: Fraction, lies: Fraction, parts: Protocol) -> Iterator[int]:
+def _from_first(truth: Fraction, lies: Fraction, parts: Protocol) -> Iterator[int]:
     """Find g from the odds g/E of the report of s."""
-    if told:
-        yield _clamped(lies / told * Fraction(parts.E, UNIT), parts)
+    if truth:
+        yield _clamped(lies / truth * Fraction(parts.E, UNIT), parts)
 
 
 def _from_block(same: Fraction, other: Fraction, parts: Protocol) -> Iterator[int]:
@@ -230,14 +230,14 @@ def _read_responses(matrix: Rows, parts: Protocol) -> Iterator[Columns]:
     a1, a2 = len(parts.p_hat), parts.width
     if len(matrix[0]) != a1 * a2:
         return
-    told, lies = (sum(map(Fraction, row[:a2]), Fraction(0)) for row in (matrix[0], matrix[a2]))
+    truth, lies = (sum(map(Fraction, row[:a2]), Fraction(0)) for row in (matrix[0], matrix[a2]))
     same, other = map(Fraction, matrix[0][:2])
     if parts.calibrate:
         blocks = range(1) if parts.independent else range(a1)
-        rights = [_share(Fraction(matrix[s * a2][s * a2]), told, a2) for s in blocks]
-        yield _responses(parts, _share(told, Fraction(1), a1), rights)
+        rights = [_share(Fraction(matrix[s * a2][s * a2]), truth, a2) for s in blocks]
+        yield _responses(parts, _share(truth, Fraction(1), a1), rights)
         return
-    for g in (*_from_first(told, lies, parts), *_from_block(same, other, parts)):
+    for g in (*_from_first(truth, lies, parts), *_from_block(same, other, parts)):
         yield _responses(parts, lowest([parts.first], g, g)[0], parts.rights(g))
 
 

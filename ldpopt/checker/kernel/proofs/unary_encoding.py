@@ -241,6 +241,6 @@ def value_below(answer: Unary, question: RobustStatement) -> Fraction:
     own = Encoding(masses).below(kappa, units_down(answer.lam))
     blocks = 0
     for row, mass, right in zip(question.given, masses, answer.rights, strict=True):
-        told = information_below([units_down(p) for p in row], units_down(right))
-        blocks += mass * max(told, 0) >> BITS
+        information = information_below([units_down(p) for p in row], units_down(right))
+        blocks += mass * max(information, 0) >> BITS
     return Fraction(max(own, 0) + (kappa * blocks >> BITS), UNIT)
