@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from ldpopt.measures.intervals import score_intervals
+from ldpopt.measures.frequency_intervals import score_intervals
 from ldpopt.release.designing import design
 
 ROWS, EPSILON, RUNS, FEW_RUNS = 200_000, 1.0, 200, 20

@@ -77,7 +77,7 @@ def test_every_room_says_what_it_is_for() -> None:
 NAMED_IN = {
     "problems/__init__.py",
     "release/methods.py",
-    "release/summaries.py",
+    "release/method_summaries.py",
     "models/privacy.py",
     "problems/composed_problem.py",
 }

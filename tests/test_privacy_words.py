@@ -439,7 +439,7 @@ SAYS = {
     "models/privacy.py": "what is measured of a mechanism",
     "protocol/run.py": "how many users there must be",
     "protocol/session.py": "how many users there must be",
-    "release/summaries.py": "what a method seeks",
+    "release/method_summaries.py": "what a method seeks",
     "release/promises.py": "what was promised; callers mark it",
     "report/answer.py": "a ceiling that a claim states",
     "report/curve.py": "the name of the axis",

@@ -16,7 +16,7 @@ from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED, read_document, within
 from ldpopt.measures.repeated_reports import RepeatedLevel, composed_level
 from ldpopt.release.designing import AnyDesign, read_design
-from ldpopt.release.publishing import SECTION, PublicDesign, load_public
+from ldpopt.release.public_design import SECTION, PublicDesign, load_public
 
 Audited = AnyDesign | Result | str | os.PathLike[str]
 

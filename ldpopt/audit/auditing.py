@@ -35,7 +35,7 @@ from ldpopt.measures.levels import Level
 from ldpopt.mechanisms.randomizer import secure_words
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.promises import against
-from ldpopt.release.publishing import PublicDesign
+from ldpopt.release.public_design import PublicDesign
 from ldpopt.release.released_reports import paired
 from ldpopt.tables.batches import open_table
 

@@ -29,7 +29,7 @@ from ldpopt.models.cones import staircase_cone
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.statistic_leakage import StatisticLeakage
-from ldpopt.release.matrix import Matrix
+from ldpopt.release.matrix_randomizer import Matrix
 
 Whole = NDArray[np.int64]
 Answer = Callable[[], Any]

@@ -95,8 +95,8 @@ def design(
     from ldpopt.core.limits import LEAST_LEFT, Limits
     from ldpopt.engine.verifying import verify
     from ldpopt.release import comparing, designing
-    from ldpopt.release.publishing import public_path
-    from ldpopt.release.recovering import EDGES, NOT_AT_ALL
+    from ldpopt.release.public_design import public_path
+    from ldpopt.release.recoverable_counts import EDGES, NOT_AT_ALL
     from ldpopt.tables.batches import open_table
 
     if time_limit is None:
@@ -201,8 +201,8 @@ def _print_design(
 ) -> None:
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release import promises
-    from ldpopt.release.publishing import public_path
-    from ldpopt.release.repetition import repetition
+    from ldpopt.release.public_design import public_path
+    from ldpopt.release.release_ledger import repetition
 
     result, question, domain, public = made.result, made.question, made.domain, made.domain.public
     verification = made.verification
@@ -241,7 +241,7 @@ def _print_design(
 
 def _made_by(solver: str) -> str:
     """Say which solver found the mechanism, or that it was built without a solver."""
-    from ldpopt.release.splitting import Built
+    from ldpopt.release.column_sampling import Built
 
     return solver if solver == Built.name else f"by {solver}"
 

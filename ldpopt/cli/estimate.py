@@ -42,7 +42,7 @@ def estimate(
     """
     from ldpopt.release import estimating
     from ldpopt.release.designing import load_mechanism
-    from ldpopt.release.publishing import PublicDesign
+    from ldpopt.release.public_design import PublicDesign
     from ldpopt.release.releasing import check_certificate
 
     if plot is not None:

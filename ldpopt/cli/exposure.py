@@ -20,7 +20,7 @@ from ldpopt.cli.terminal import (
 from ldpopt.core.exact import EXIT_CODES
 
 if TYPE_CHECKING:
-    from ldpopt.release.exposing import Exposed
+    from ldpopt.release.safe_columns import Exposed
 
 
 def exposure(
@@ -47,7 +47,7 @@ def exposure(
     from ldpopt.core.limits import Limits
 
     limits = Limits.within(time_limit)
-    from ldpopt.release.exposing import exposed
+    from ldpopt.release.safe_columns import exposed
 
     if out is not None:
         check_output(out, force, table)

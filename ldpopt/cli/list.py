@@ -59,7 +59,7 @@ def _rows(what: Listing) -> dict[str, str]:
 
             return _registered(EXPERIMENTS)
         case Listing.methods:
-            from ldpopt.release.summaries import SUMMARIES
+            from ldpopt.release.method_summaries import SUMMARIES
 
             return SUMMARIES
         case Listing.tables:

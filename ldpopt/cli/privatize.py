@@ -13,8 +13,8 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import SECONDS
 
 if TYPE_CHECKING:
-    from ldpopt.release.agreement import Agreement
     from ldpopt.release.designing import AnyDesign
+    from ldpopt.release.table_fit import Agreement
 
 
 def privatize(
@@ -69,7 +69,7 @@ def privatize(
     4: done, but the file does not decide its promise.
     """
     from ldpopt.engine.verifying import NOT_CHECKED
-    from ldpopt.release import releasing, repetition
+    from ldpopt.release import release_ledger, releasing
     from ldpopt.release.designing import load_mechanism
     from ldpopt.tables.cells import CompleteRows
 
@@ -87,13 +87,13 @@ def privatize(
             "Never release this file."
         )
     releasing.check_ending(out)
-    before = repetition.of_population(repetition.releases(mechanism, made), population)
+    before = release_ledger.of_population(release_ledger.releases(mechanism, made), population)
     if max_level is not None:
-        repetition.check_budget(made, before, max_level)
-    if beware := repetition.warning(made, before):
+        release_ledger.check_budget(made, before, max_level)
+    if beware := release_ledger.warning(made, before):
         tell(f"warning: {beware}")
     found: list[Agreement | None] = []
-    listed: list[repetition.Release] = []
+    listed: list[release_ledger.Release] = []
     reader = prepared(table, made, missing, sep, encoding)
     with watching(f"checking the certificate of {mechanism}", SECONDS):
         releasing.check_certificate(made)
@@ -106,7 +106,7 @@ def privatize(
             progress=None if count is None else lambda n: count(n, None),
             compared=found.append,
             recorded=lambda sha256: listed.extend(
-                repetition.record(mechanism, made, out, sha256, max_level, population)
+                release_ledger.record(mechanism, made, out, sha256, max_level, population)
             ),
             force=force,
             jobs=jobs,
@@ -124,18 +124,18 @@ def privatize(
         which = f"with this one (run {run}), {total} releases on the same people have together"
     level = "no level, as --seed makes the noise repeatable"
     if seed is None:
-        level = f"{repetition.total(made, total)} [{NOT_CHECKED}]"
-    say(f"ledger: {which} {level}; see {repetition.ledgers(mechanism, made)[1]}")
+        level = f"{release_ledger.total(made, total)} [{NOT_CHECKED}]"
+    say(f"ledger: {which} {level}; see {release_ledger.ledgers(mechanism, made)[1]}")
     say(f"next: ldpopt estimate {out} --mechanism {mechanism}")
     end_as_decided(made)
 
 
 def _void(mechanism: Path, run: str) -> None:
     """Make a release of the ledger void."""
-    from ldpopt.release import repetition
+    from ldpopt.release import release_ledger
     from ldpopt.release.designing import load_mechanism
 
-    found = repetition.void(mechanism, load_mechanism(mechanism), run)
+    found = release_ledger.void(mechanism, load_mechanism(mechanism), run)
     say(
         f"the run {run} ({found.date}, {found.file}) is void and does not count; whoever has a copy of "
         "its file knows its reports all the same"
@@ -145,7 +145,7 @@ def _void(mechanism: Path, run: str) -> None:
 def _compare(made: AnyDesign, found: Agreement | None, kept: bool = True) -> None:
     """Say whether the mechanism was made for such a table; of the promise only where it is kept."""
     from ldpopt.release.promises import against
-    from ldpopt.release.publishing import PublicDesign
+    from ldpopt.release.public_design import PublicDesign
 
     if isinstance(made, PublicDesign) and not made.universal:
         return  # it has no counts to compare with; the verdict on it says so

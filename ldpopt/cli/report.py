@@ -44,7 +44,7 @@ def report(
     from ldpopt.core.limits import Limits
 
     limits = Limits.within(time_limit)
-    from ldpopt.release.publishing import public_path
+    from ldpopt.release.public_design import public_path
     from ldpopt.report.page import page_name
     from ldpopt.report.page import report as write_page
 

@@ -18,7 +18,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import coloured, curves, grid, save, where
-from ldpopt.measures import channel_fidelity, losses
+from ldpopt.measures import estimation_fidelity, losses
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 
 P = (0.5, 0.25, 0.125, 0.125)
@@ -43,10 +43,10 @@ def measure(epsilon: float, n: int, loss: str, seed: int) -> Row:
         "ml_standard_error": ml.error if ml.method == "monte-carlo" else 0.0,
         "mmse": float(mmse),
         "without_privacy": float(clear),
-        "expansion": channel_fidelity.expansion(W, P, n, loss),
+        "expansion": estimation_fidelity.expansion(W, P, n, loss),
         "ratio_ml": float((ml / clear) ** power),
         "ratio_mmse": float((mmse / clear) ** power),
-        "alpha": channel_fidelity.alpha(W, P, LOSSES[loss]),
+        "alpha": estimation_fidelity.alpha(W, P, LOSSES[loss]),
     }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import coloured, curves, grid, rounded, save
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.minimax import worst_step_alpha
 from ldpopt.problems.minimax_fidelity import MinimaxFidelity
 
@@ -26,7 +26,7 @@ def points(quick: bool) -> Iterable[Point]:
     levels = rounded(np.geomspace(0.1, 5, 3 if quick else 9))
     for k in (7, 13) if quick else (5, 13, 21):
         least = [round(share / k, 9) for share in (0.5, 0.1)]
-        yield from grid(k=(k,), p0=least, loss=channel_fidelity.LOSSES, epsilon=levels)
+        yield from grid(k=(k,), p0=least, loss=estimation_fidelity.LOSSES, epsilon=levels)
 
 
 def measure(k: int, p0: float, loss: str, epsilon: float) -> Row:
@@ -51,7 +51,7 @@ def printed_bound(k: int, epsilon: float, loss: str, p0: float) -> float:
         loss: "f-divergence", "mse" or "tv".
         p0: the least entry of p.
     """
-    phi = channel_fidelity.printed_phi_bound(k, epsilon)
+    phi = estimation_fidelity.printed_phi_bound(k, epsilon)
     if loss == "f-divergence":
         return (phi - 1) / (k - 1)
     if loss == "mse":
@@ -71,7 +71,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def _figure(rows: list[Row], shown: tuple[tuple[str, str, str], ...], path: Path) -> Path:
-    lines = coloured("loss", channel_fidelity.LOSSES, shown)
+    lines = coloured("loss", estimation_fidelity.LOSSES, shown)
     labels = "ε (nats)", "worst α"
     figure, _ = curves(
         rows, "epsilon", lines, *labels, title="K = {k}, p0 = {p0:.3g}", scale="log log", height=2.7

@@ -14,7 +14,7 @@ import numpy as np
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import Curve, curves, distinct, grid, save, where
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -25,12 +25,12 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(epsilon: float, k: int) -> Row:
     """Evaluate the step mechanism, the best subset selection and both bounds, all in closed form."""
-    size = channel_fidelity.block_size(k, epsilon)
+    size = estimation_fidelity.block_size(k, epsilon)
     return {
-        "step": channel_fidelity.balanced_phi(k, epsilon, 1),
-        "best": channel_fidelity.balanced_phi(k, epsilon, size),
-        "bound": channel_fidelity.phi_bound(k, epsilon),
-        "printed_bound": channel_fidelity.printed_phi_bound(k, epsilon),
+        "step": estimation_fidelity.balanced_phi(k, epsilon, 1),
+        "best": estimation_fidelity.balanced_phi(k, epsilon, size),
+        "bound": estimation_fidelity.phi_bound(k, epsilon),
+        "printed_bound": estimation_fidelity.printed_phi_bound(k, epsilon),
         "block_size": size,
     }
 

@@ -17,7 +17,7 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import coloured, curves, grid, rounded, save
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.problems.fidelity import Fidelity
 from ldpopt.tables import datasets
@@ -47,7 +47,7 @@ def points(quick: bool) -> Iterable[Point]:
     sources = ["uniform-5", "zipf-5", "age-5"]
     sources += [] if quick else ["uniform-10", "uniform-20", "uniform-50", "age-10", "age-20", "age-50"]
     levels = rounded(np.geomspace(0.1, 6, 3 if quick else 13))
-    return grid(source=sources, loss=channel_fidelity.LOSSES, epsilon=levels)
+    return grid(source=sources, loss=estimation_fidelity.LOSSES, epsilon=levels)
 
 
 def measure(source: str, loss: str, epsilon: float) -> Row:
@@ -55,12 +55,12 @@ def measure(source: str, loss: str, epsilon: float) -> Row:
     p = _SOURCE(source)
     k = len(p)
     least, printed = (
-        channel_fidelity.phi_bound(k, epsilon),
-        channel_fidelity.printed_phi_bound(k, epsilon),
+        estimation_fidelity.phi_bound(k, epsilon),
+        estimation_fidelity.printed_phi_bound(k, epsilon),
     )
     row: Row = {
-        "step": channel_fidelity.alpha(step_mechanism(k, epsilon), p, loss),
-        "bound": channel_fidelity.alpha_bound(p, epsilon, loss),
+        "step": estimation_fidelity.alpha(step_mechanism(k, epsilon), p, loss),
+        "bound": estimation_fidelity.alpha_bound(p, epsilon, loss),
         "phi_bound": least,
         "printed_phi_bound": printed,
         "optimum": None,
@@ -86,7 +86,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 def _figure(rows: list[Row], path: Path) -> Path:
     columns = (("step", "-", "step"), ("bound", "--", "bound"), ("optimum", "o", "proven optimum"))
-    lines = coloured("loss", channel_fidelity.LOSSES, columns)
+    lines = coloured("loss", estimation_fidelity.LOSSES, columns)
     labels = "ε (nats)", "α: times more reports"
     figure, _ = curves(
         rows, "epsilon", lines, *labels, title="{family}, K = {k}", scale="log log", height=3.1

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import Curve, curves, grid, save
-from ldpopt.measures.split_information import information_split
+from ldpopt.measures.information_decomposition import information_split
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.models.priors import Dirichlet
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import grid, panels, save
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 from ldpopt.mechanisms.balanced_designs import difference_sets, is_difference_set
 
 
@@ -25,7 +25,7 @@ def measure(k: int) -> Row:
     found = {}
     for design in difference_sets(k):
         m = len(design.elements)
-        span = channel_fidelity.optimal_range(k, m)
+        span = estimation_fidelity.optimal_range(k, m)
         if span is not None and m not in found and is_difference_set(design):
             low, high = span
             found[m] = {

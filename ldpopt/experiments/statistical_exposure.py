@@ -9,7 +9,7 @@ import numpy as np
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import grid, panels, save
-from ldpopt.measures.exposure_curve import exposure_curve
+from ldpopt.measures.exposure import exposure_curve
 from ldpopt.measures.exposure_of_future_users import statistical_exposure
 
 P = (0.4, 0.3, 0.2, 0.1)

@@ -17,7 +17,7 @@ import numpy as np
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import Curve, curves, distinct, save, where
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.circulant_fidelity import CirculantFidelity
 from ldpopt.problems.phi_problem import PhiProblem
@@ -34,7 +34,7 @@ def points(quick: bool) -> Iterable[Point]:
     """List K and ε, the latter up to where the step mechanism becomes optimal and a little beyond."""
     sizes = (5, 7, 13) if quick else (4, 5, 6, 7, 11, 13, 21, 31, 40, 57, 73, 100)
     for k in sizes:
-        threshold = channel_fidelity.optimal_range(k, 1)
+        threshold = estimation_fidelity.optimal_range(k, 1)
         assert threshold is not None
         top = 1.25 * max(threshold[0], 0.4)
         for epsilon in np.linspace(0.05, top, 4 if quick else 16):
@@ -45,8 +45,8 @@ def points(quick: bool) -> Iterable[Point]:
 def measure(k: int, epsilon: float, starts: int, seed: int) -> Row:
     """Compute φ of the step mechanism, of the best mechanism of every family, and the bound."""
     row: Row = {
-        "step": channel_fidelity.balanced_phi(k, epsilon, 1),
-        "bound": channel_fidelity.phi_bound(k, epsilon),
+        "step": estimation_fidelity.balanced_phi(k, epsilon, 1),
+        "bound": estimation_fidelity.phi_bound(k, epsilon),
     }
     for name, kind in FAMILIES.items():
         method: dict[str, Any] = {} if name == "broad" else {"solver": "descent", "starts": starts}

@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures.intervals import box, intervals_at_once, score_intervals
+from ldpopt.measures.frequency_intervals import box, intervals_at_once, score_intervals
 
 MOST_RANGES = 100
 """The most undetermined frequencies whose ranges are computed, by two linear programs each."""
@@ -46,8 +46,8 @@ def confidence_intervals(
     """Compute intervals that hold all at once with the given confidence, cut to [0, 1].
 
     What the reports determine has the intervals of
-    :func:`ldpopt.measures.intervals.intervals_at_once`, which rest on an approximation; the rest
-    has ranges, which hold for every number of reports. If there are more than :data:`MOST_RANGES`,
+    :func:`ldpopt.measures.frequency_intervals.intervals_at_once`, which rest on an approximation; the
+    rest has ranges, which hold for every number of reports. If there are more than :data:`MOST_RANGES`,
     these are [0, 1]. Each kind has half of 1 − level if both occur.
 
     Args:

@@ -23,7 +23,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.measures import convex_over_simplex
 from ldpopt.measures.channel import full_support, inverse_information, matrix_of, right_inverse
-from ldpopt.measures.intervals import intervals_at_once, score_intervals
+from ldpopt.measures.frequency_intervals import intervals_at_once, score_intervals
 
 
 def invert(W: Any, counts: Any) -> Array:
@@ -170,7 +170,7 @@ class Intervals(NamedTuple):
 def confidence_intervals(
     W: Any, counts: Any, *, level: float = 0.95, simultaneous: bool = True
 ) -> Intervals:
-    """Compute intervals of the frequencies; see :mod:`ldpopt.measures.intervals`.
+    """Compute intervals of the frequencies; see :mod:`ldpopt.measures.frequency_intervals`.
 
     Normal intervals with the variance at the estimate would miss rare values where the noise is small,
     as a value that was not seen has none: with five values, ε = 8 and 200 reports, a nominal 95 % cover

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, ndtr, stdtrit, xlogy
 
 from ldpopt.core.validate import Array
-from ldpopt.measures.estimate import Estimate
+from ldpopt.measures.number_with_error import Estimate
 from ldpopt.measures.posterior_sampler import CHAINS, Target, Walk
 from ldpopt.models.priors import Dirichlet
 

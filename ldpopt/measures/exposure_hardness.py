@@ -18,7 +18,7 @@ from scipy.special import rel_entr
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures.exposure_curve import exposure
+from ldpopt.measures.exposure import exposure
 
 
 def le_cam_bound(p0: ArrayLike, p1: ArrayLike, samples: int, distance: float) -> float:

@@ -14,7 +14,7 @@ from scipy import optimize, stats
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures.exposure_curve import deviation, read_counts, read_support
+from ldpopt.measures.exposure import deviation, read_counts, read_support
 
 
 def statistical_exposure(p: ArrayLike, n: int, k: int) -> float:

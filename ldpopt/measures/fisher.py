@@ -2,7 +2,7 @@
 
 This is Q̃ᵀ D_p Q̃ of Lopuhaä-Zwakenberg et al. 2019, Definition 6.5. It is a sum over the outputs, so
 mechanisms that use many sets in a symmetric way need not list them
-(:mod:`ldpopt.measures.set_fisher`).
+(:mod:`ldpopt.measures.subset_fisher`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.measures import response_evidence
 from ldpopt.measures.annealed_evidence import Bracket, bracket
-from ldpopt.measures.estimate import ROUNDING, Estimate
+from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.measures.response_series import response_entropy, response_level
 from ldpopt.measures.tallies import (
     EXACT_WORK,

@@ -22,8 +22,8 @@ from ldpopt.core.mechanism import Channel, Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.measures import asymptotics, information_metrics
 from ldpopt.measures.channel import mechanism_of
-from ldpopt.measures.estimate import Estimate
 from ldpopt.measures.information_about_p import lumped
+from ldpopt.measures.number_with_error import Estimate
 from ldpopt.measures.tallies import merged
 from ldpopt.models.priors import Dirichlet, Prior, dirichlet_prior
 

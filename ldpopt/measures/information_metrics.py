@@ -26,9 +26,9 @@ from ldpopt.core.mechanism import Channel, distribution_over
 from ldpopt.core.validate import Array
 from ldpopt.measures import asymptotics, tallies
 from ldpopt.measures.channel import matrix_of, mechanism_of
-from ldpopt.measures.estimate import ROUNDING, Estimate
 from ldpopt.measures.information_about_p import DRAWS, LEAST_DRAWS, information_about_p
-from ldpopt.measures.tally_information import information_about_tallies
+from ldpopt.measures.information_about_tallies import information_about_tallies
+from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.mechanisms.encodings import LARGEST_DENSE, SetMechanism
 from ldpopt.models import utilities
 from ldpopt.models.priors import Dirichlet, Prior

@@ -14,7 +14,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.measures import estimators
 from ldpopt.measures.channel import full_support, matrix_of
-from ldpopt.measures.estimate import Estimate
+from ldpopt.measures.number_with_error import Estimate
 from ldpopt.mechanisms.listings import compositions
 
 MOST_COUNT_VECTORS = 200_000

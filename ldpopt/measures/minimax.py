@@ -21,7 +21,13 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import UNIT_BITS, EnclosedMatrix, convex_from, units_down
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import square_matrix
-from ldpopt.measures.channel_fidelity import LOSSES, alpha_of, phi_bound, phi_matrix, weighted_phi_bound
+from ldpopt.measures.estimation_fidelity import (
+    LOSSES,
+    alpha_of,
+    phi_bound,
+    phi_matrix,
+    weighted_phi_bound,
+)
 
 
 class Supremum(NamedTuple):
@@ -114,7 +120,7 @@ def minimax_bound(k: int, epsilon: float, loss: str, p0: float) -> float:
     Proof for square W, B = W⁻¹. The supremum is at least the mean over the K vertices p_i. As pΦ is
     linear in p, the mean of Σ_j (p_iΦ)_j/p_ij is Σ_j Σ_y (a_j·w_y) B_yj² with a_jj = 1 and a_jx = c for
     x ≠ j, c = (h/p0 + p0/h + K − 2)/K, and that of Σ_j (p_iΦ)_j is φ(W)/K, the same with c = 1. Both
-    are bounded by :func:`ldpopt.measures.channel_fidelity.weighted_phi_bound`. With c = 1 this is
+    are bounded by :func:`ldpopt.measures.estimation_fidelity.weighted_phi_bound`. With c = 1 this is
     Pastore and Gastpar 2021, (50), with φ* in place of Lemma 11; their (48) is the bound at the uniform
     distribution.
 

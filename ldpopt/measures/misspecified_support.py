@@ -5,8 +5,8 @@ feasible ones. Data whose records fall into the missed categories B are released
 categories and B, which betrays B. Everything depends on a data set through its secret and B alone, and
 on a release through its secret and the missed categories S that occur in it: the leakage is a small
 selection program, one B per secret. The secret is the number of records in one known category. For many
-missed categories, whose subsets cannot be listed, :mod:`ldpopt.measures.missed_categories` bounds the
-leakage from both sides.
+missed categories, whose subsets cannot be listed, :mod:`ldpopt.measures.missed_category_leakage` bounds
+the leakage from both sides.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
-from ldpopt.measures import selection
+from ldpopt.measures import row_selection
 from ldpopt.measures.leakage import LeakageBounds
-from ldpopt.measures.missed_categories import cover_bounds, reach_matrix
-from ldpopt.measures.selection_lp import Branching
+from ldpopt.measures.missed_category_leakage import cover_bounds, reach_matrix
+from ldpopt.measures.row_selection_lp import Branching
 from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse, log_count
 
 MOST_MISSED = 12
@@ -291,11 +291,11 @@ def _log_minus_1(epsilon: float) -> float:
 
 def _coverage(form: SelectionProgram) -> tuple[float, float]:
     """Bound the largest coverage: what is reached, and what is proven."""
-    start = selection.improve(form, selection.greedily(form))
+    start = row_selection.improve(form, row_selection.greedily(form))
     branching = Branching(Limits(gap=1e-10), 300)
     best, tree = branching.run(form, start)
-    reached = float(selection.covered(form.matrix, best).sum())
-    return reached, max(reached, selection.coverage_bound(form, tree))
+    reached = float(row_selection.covered(form.matrix, best).sum())
+    return reached, max(reached, row_selection.coverage_bound(form, tree))
 
 
 def _bounded(form: SelectionProgram, more: float) -> LeakageBounds:

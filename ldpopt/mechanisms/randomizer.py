@@ -1,7 +1,7 @@
 """What every mechanism that is released can do, whether a matrix or an encoding states it.
 
 Design, release, estimate, audit, export and page ask these methods, and never how a mechanism is stated.
-A matrix is :class:`ldpopt.release.matrix.Matrix`; the encodings are the entries of
+A matrix is :class:`ldpopt.release.matrix_randomizer.Matrix`; the encodings are the entries of
 :data:`ldpopt.mechanisms.ENCODINGS`, a file each.
 """
 

@@ -24,7 +24,7 @@ from ldpopt.models.chi2_ball import bound_of, least, worst
 from ldpopt.models.uncertainty_sets import Chi2Set
 
 if TYPE_CHECKING:
-    from ldpopt.models.half_share_cone import HalfCone
+    from ldpopt.models.half_slack_cone import HalfCone
 
 SHRINK = 1e-12
 """Cuts come from a set smaller than F by this, relatively, so that they stay in F despite rounding."""
@@ -146,7 +146,7 @@ class ExactCone:
 
     def half_shares(self) -> HalfCone:
         """Return the cone where each of two secrets may take half of the slack; it contains this one."""
-        from ldpopt.models.half_share_cone import HalfCone
+        from ldpopt.models.half_slack_cone import HalfCone
 
         return HalfCone(self.F, self.epsilon)
 

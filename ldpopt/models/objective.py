@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 from numpy.typing import ArrayLike
 
 from ldpopt.core.problem import INFORMATION, Measure
-from ldpopt.models.question_parts import Part
+from ldpopt.models.json_part import Part
 
 
 class Objective(Part):

@@ -19,7 +19,7 @@ from ldpopt.core.forms.cut_program import Cut
 from ldpopt.core.problem import Measure
 from ldpopt.core.validate import Array
 from ldpopt.models.convex_set import convex_set
-from ldpopt.models.question_parts import Part
+from ldpopt.models.json_part import Part
 from ldpopt.models.set_climb import inside
 from ldpopt.models.set_cone import SetCone
 

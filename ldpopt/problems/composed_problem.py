@@ -46,7 +46,7 @@ from ldpopt.core.forms.mechanism_program import (
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Measure, Problem, Promise, Stages, Subject
 from ldpopt.core.validate import Array
-from ldpopt.measures.notions import used
+from ldpopt.measures.notion_usage import used
 from ldpopt.models.cones import SecretCone
 from ldpopt.models.named_utilities import named_utility
 from ldpopt.models.privacy import Outside, Privacy

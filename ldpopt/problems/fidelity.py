@@ -16,7 +16,7 @@ from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Measure, Problem
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.problems.phi_problem import LEARNING_COST, repaired, stated
 
@@ -65,7 +65,7 @@ class Fidelity(Problem):
 
     def value(self, answer: Mechanism) -> float:
         """Compute α of the mechanism at p."""
-        return channel_fidelity.alpha(answer, self.prior, self.loss)
+        return estimation_fidelity.alpha(answer, self.prior, self.loss)
 
     def claim(self, answer: Mechanism) -> float:
         """Compute α by the checker's exact arithmetic, rounded up."""
@@ -79,7 +79,7 @@ class Fidelity(Problem):
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw a Dirichlet(2) distribution on ``size`` inputs, for all losses and two levels."""
         p = rng.dirichlet(np.full(size, 2.0))
-        for loss, level in product(channel_fidelity.LOSSES, (0.5, 2.0)):
+        for loss, level in product(estimation_fidelity.LOSSES, (0.5, 2.0)):
             yield f"k={size} {loss} epsilon={level:g}", cls(level, p, loss)
 
     @classmethod

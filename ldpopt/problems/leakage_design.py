@@ -18,7 +18,7 @@ from ldpopt.core.forms.leakage_program import LeakageProgram
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Measure, Problem, Subject
 from ldpopt.mechanisms import histograms
-from ldpopt.models.rows_of_secrets import read_secrets
+from ldpopt.models.secret_labels import read_secrets
 
 MOST_PERMUTED = 5
 """The most categories whose permutations are tried: they have 120, of which 24 keep the first count."""

@@ -21,10 +21,10 @@ from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Measure, Problem
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.minimax import symmetric_bound, worst_alpha
 from ldpopt.measures.moment_objectives import WorstObjective
-from ldpopt.measures.square_phi import square_phi_bound
+from ldpopt.measures.square_mechanism_bound import square_phi_bound
 from ldpopt.problems.phi_problem import LEARNING_COST, repaired, stated
 
 
@@ -100,7 +100,7 @@ class MinimaxFidelity(Problem):
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw all losses on ``size`` inputs, for a drawn least probability."""
         p0 = round(float(rng.uniform(0.1, 0.9)) / size, 9)
-        for loss in channel_fidelity.LOSSES:
+        for loss in estimation_fidelity.LOSSES:
             yield f"k={size} {loss} p0={p0:g}", cls(1.0, size, p0, loss)
 
     @classmethod

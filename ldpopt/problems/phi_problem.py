@@ -17,9 +17,9 @@ from ldpopt.core.forms.matrix_program import MatrixProgram, SubsetSelection
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Measure, Problem
 from ldpopt.core.validate import Array
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.moment_objectives import MomentObjective
-from ldpopt.measures.square_phi import square_phi_bound
+from ldpopt.measures.square_mechanism_bound import square_phi_bound
 from ldpopt.models.cones import staircase_cone
 
 LEARNING_COST = Measure("α: times as many reports as without noise")
@@ -51,9 +51,10 @@ class PhiProblem(Problem):
     """Minimise φ(W) over the ε-LDP mechanisms of a family on k inputs.
 
     α_MSE(uniform) = α_f(uniform) = (φ − 1)/(k − 1): φ says how many more reports privacy asks for. The
-    bound φ*(ε, k) of :func:`ldpopt.measures.channel_fidelity.phi_bound` holds for all mechanisms. That
-    of :func:`ldpopt.measures.square_phi.square_phi_bound` is larger where it can be, and holds for
-    mechanisms with k outputs, circulant or not: the claim of a result says which of the two it is.
+    bound φ*(ε, k) of :func:`ldpopt.measures.estimation_fidelity.phi_bound` holds for all mechanisms.
+    That of :func:`ldpopt.measures.square_mechanism_bound.square_phi_bound` is larger where it can be,
+    and holds for mechanisms with k outputs, circulant or not: the claim of a result says which of the
+    two it is.
     """
 
     sense: ClassVar = "minimise"
@@ -91,8 +92,10 @@ class PhiProblem(Problem):
     def value(self, answer: Any) -> float:
         """Compute φ of the answer."""
         if isinstance(answer, Mechanism):
-            return channel_fidelity.phi(answer)
-        return channel_fidelity.balanced_phi(self.inputs, float(np.log(answer["ratio"])), answer["size"])
+            return estimation_fidelity.phi(answer)
+        return estimation_fidelity.balanced_phi(
+            self.inputs, float(np.log(answer["ratio"])), answer["size"]
+        )
 
     def claim(self, answer: Any) -> float:
         """Compute φ by the checker's exact arithmetic, rounded up."""

@@ -29,9 +29,9 @@ from ldpopt.core.validate import Array
 from ldpopt.measures.levels import rldp_level
 from ldpopt.models.block_cone import PAIRS, BlockCone, mixed_inside
 from ldpopt.models.cones import staircase_cone
-from ldpopt.models.facet_cone import FacetCone
 from ldpopt.models.merged_values import entropy_keeping_groups
 from ldpopt.models.robust_information import RobustInformation
+from ldpopt.models.sharp_polyopt_cone import FacetCone
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems._robust.calibration import SLACK, Tried, levels, tightened

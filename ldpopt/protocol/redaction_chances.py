@@ -16,7 +16,7 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.quantiles import binomial
 from ldpopt.core.validate import Array
-from ldpopt.measures.exposure_curve import exposure
+from ldpopt.measures.exposure import exposure
 
 
 class Redaction(NamedTuple):

@@ -6,9 +6,9 @@ unbiased estimate at which the confidence intervals of ``ldpopt estimate`` are c
     (Σ_y q_y a_y² − (c·P)²) / n,    a of least Σ_y q_y a_y² with W a = c,
 
 for large n; where no a has W a = c, or where the interval is no shorter than [0, 1], n reports do not
-determine c·P (:mod:`ldpopt.measures.intervals`). P is taken as observed. Maximum likelihood has
-the same limit, but never gives a cell a negative frequency, which biases sums of many rare cells that
-are known imprecisely: there its error can be larger.
+determine c·P (:mod:`ldpopt.measures.frequency_intervals`). P is taken as observed. Maximum likelihood
+has the same limit, but never gives a cell a negative frequency, which biases sums of many rare cells
+that are known imprecisely: there its error can be larger.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.quantiles import normal_quantile
 from ldpopt.core.validate import Array
-from ldpopt.measures.intervals import LEVEL, margins
+from ldpopt.measures.frequency_intervals import LEVEL, margins
 from ldpopt.mechanisms.randomizer import Randomizer, Values
 from ldpopt.tables.domain import Attribute, Domain
 

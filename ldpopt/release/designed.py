@@ -25,15 +25,15 @@ from ldpopt.core.rounding import in_full
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, verify_within
-from ldpopt.measures.intervals import margins
+from ldpopt.measures.frequency_intervals import margins
 from ldpopt.measures.levels import Level, level_given_public, rldp_level
 from ldpopt.mechanisms.randomizer import Randomizer, Values
 from ldpopt.models.utilities import entropy
 from ldpopt.release.accuracy import Accuracy, accuracies, likely
-from ldpopt.release.matrix import released
-from ldpopt.release.publishing import Promise, PublicDesign, Released, published
+from ldpopt.release.matrix_randomizer import released
+from ldpopt.release.public_design import Promise, PublicDesign, Released, published
 from ldpopt.release.question import Question
-from ldpopt.release.recovering import NOT_AT_ALL
+from ldpopt.release.recoverable_counts import NOT_AT_ALL
 from ldpopt.tables.domain import Domain
 
 

@@ -23,9 +23,9 @@ from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import column_groups, query_rows
 from ldpopt.release.designed import Design
 from ldpopt.release.methods import METHODS, MOST_ROWS, chosen
-from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public
+from ldpopt.release.public_design import SECTION, Promise, PublicDesign, load_public
 from ldpopt.release.question import MOST_PUBLIC, Question
-from ldpopt.release.several import LEVELS, several
+from ldpopt.release.several_reports import LEVELS, several
 from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.survey import Bins, survey
@@ -166,7 +166,8 @@ def design(
         levels: for columns of words, how many first characters count, or the groups of the words.
         missing: what becomes of rows with an empty cell: "refuse", "drop", or "category" ("(missing)").
         width: how many groups of public values polyopt tells apart (:func:`with_width`).
-        reports: how many reports about one person share ``epsilon``; see :mod:`ldpopt.release.several`.
+        reports: how many reports about one person share ``epsilon``; see
+            :mod:`ldpopt.release.several_reports`.
         goal: what "auto" chooses by: "information", or "estimates" of the frequencies of ``queries``.
         queries: the columns whose frequencies are wanted; all if not given.
         gap: the relative gap to prove.

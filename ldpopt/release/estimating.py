@@ -2,7 +2,7 @@
 
 Every frequency is a linear function c·P of the distribution P of the inputs (s, u): a cell, a value of
 the secret or of a public column. It is estimated without bias by the mean over the reports of an a with
-W a = c, where the reports determine it (:mod:`ldpopt.measures.intervals` says when they do).
+W a = c, where the reports determine it (:mod:`ldpopt.measures.frequency_intervals` says when they do).
 Otherwise they leave a range (:mod:`ldpopt.measures.confidence_ranges`).
 """
 
@@ -24,7 +24,7 @@ from ldpopt.core.files import save_figure
 from ldpopt.core.validate import Array
 from ldpopt.measures import estimators
 from ldpopt.measures.confidence_ranges import confidence_intervals
-from ldpopt.measures.intervals import Estimates, solved
+from ldpopt.measures.frequency_intervals import Estimates, solved
 from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior
 from ldpopt.mechanisms.randomizer import Values
 from ldpopt.models.priors import Dirichlet

@@ -27,10 +27,10 @@ from ldpopt.problems.robust_optimum import RobustOptimum
 from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.ue_conditional import MOST_REPORTS, UEConditional
-from ldpopt.release.matrix import released
+from ldpopt.release.column_sampling import Built, Wanted, sampled, split
+from ldpopt.release.matrix_randomizer import released
+from ldpopt.release.method_summaries import SUMMARIES
 from ldpopt.release.question import MOST_CELLS, Question
-from ldpopt.release.splitting import Built, Wanted, sampled, split
-from ldpopt.release.summaries import SUMMARIES
 
 GOALS = ("information", "estimates")
 """What a mechanism is for: much information about each person, or precise frequencies."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ldpopt.core.exact import CEILING
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
-from ldpopt.measures.intervals import LEVEL
+from ldpopt.measures.frequency_intervals import LEVEL
 from ldpopt.measures.levels import Level
 from ldpopt.mechanisms.encodings import SubsetSelection
 from ldpopt.mechanisms.randomizer import WorstReport
@@ -15,8 +15,8 @@ from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import Accuracy
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
-from ldpopt.release.exposing import Exposed
 from ldpopt.release.methods import METHODS
+from ldpopt.release.safe_columns import Exposed
 
 FAR_BETTER = 2.0
 """How many times as precise the frequencies of another mechanism must be to be worth a word."""

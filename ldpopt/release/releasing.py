@@ -26,9 +26,9 @@ from ldpopt.core.errors import InvalidInputError, RefutedFileError, UndecidedFil
 from ldpopt.core.files import whole_directory, whole_file
 from ldpopt.core.workers import Parallel, workers
 from ldpopt.mechanisms.randomizer import secure_words, seeded_words
-from ldpopt.release.agreement import Agreement, agreement
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.released_reports import PREFIX, written_sets
+from ldpopt.release.table_fit import Agreement, agreement
 from ldpopt.tables.batches import TableReader, check_name, open_table
 
 Counts = NDArray[np.int64]

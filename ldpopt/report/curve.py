@@ -14,7 +14,7 @@ from ldpopt.core.rounding import in_full
 from ldpopt.engine.verifying import NOT_CERTIFIED, NOT_CHECKED
 from ldpopt.release.accuracy import accuracies
 from ldpopt.release.designed import Design
-from ldpopt.release.matrix import Matrix
+from ldpopt.release.matrix_randomizer import Matrix
 from ldpopt.release.promises import margin, promise_of
 from ldpopt.report import page_figures, tradeoff
 from ldpopt.report.answer import data_entropy, proven_ceiling

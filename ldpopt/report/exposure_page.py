@@ -9,8 +9,8 @@ from collections import Counter
 from markupsafe import Markup
 
 from ldpopt.core.files import write_whole
-from ldpopt.release.exposing import Exposed
 from ldpopt.release.promises import release_in_words, rows_in_words
+from ldpopt.release.safe_columns import Exposed
 from ldpopt.report.rendering import rendered
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 280, 56, 44

@@ -16,7 +16,7 @@ from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, read_document, stated, verify_document, within
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import load_design
-from ldpopt.release.publishing import PublicDesign, load_public
+from ldpopt.release.public_design import PublicDesign, load_public
 
 NOTHING_FOUND = (Status.INFEASIBLE, Status.UNBOUNDED, Status.LIMIT)
 """The ends of a solve that claim nothing."""

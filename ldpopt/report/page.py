@@ -22,8 +22,8 @@ from ldpopt.core.rounding import at_most, in_full
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designed import Design
-from ldpopt.release.publishing import SECTION
-from ldpopt.release.repetition import most_about_one, releases, total
+from ldpopt.release.public_design import SECTION
+from ldpopt.release.release_ledger import most_about_one, releases, total
 from ldpopt.report.answer import answer, plain_answer, summary
 from ldpopt.report.audit_summary import audited, certificate_audit, witness, worst_case
 from ldpopt.report.curve import Progress, trade_off_curve

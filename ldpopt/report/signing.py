@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from ldpopt.core.exact import is_counted
 from ldpopt.core.rounding import factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED
-from ldpopt.measures.intervals import LEVEL
+from ldpopt.measures.frequency_intervals import LEVEL
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.promises import against, caveat, hides_all, margin
-from ldpopt.release.publishing import PublicDesign
-from ldpopt.release.recovering import NOT_AT_ALL, WORDS
-from ldpopt.release.repetition import (
+from ldpopt.release.public_design import PublicDesign
+from ldpopt.release.recoverable_counts import NOT_AT_ALL, WORDS
+from ldpopt.release.release_ledger import (
     ROUNDING,
     Release,
     keeps_promise,

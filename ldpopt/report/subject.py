@@ -10,7 +10,7 @@ from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.methods import METHODS
 from ldpopt.release.promises import hides_all, holds_for, tells_public
-from ldpopt.release.publishing import PublicDesign
+from ldpopt.release.public_design import PublicDesign
 from ldpopt.report.loading import Loaded, Published
 from ldpopt.report.sections import Fact
 from ldpopt.report.wording import abbreviated, documented

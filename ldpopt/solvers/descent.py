@@ -17,7 +17,7 @@ from ldpopt.core.forms.matrix_program import MatrixProgram, SmoothObjective, is_
 from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.measures.channel_fidelity import block_size
+from ldpopt.measures.estimation_fidelity import block_size
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
 from ldpopt.solvers.optimal_design import MOST_INPUTS, certified, optimal_design
 

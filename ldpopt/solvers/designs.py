@@ -13,7 +13,7 @@ from ldpopt.core.forms.matrix_program import MatrixProgram, SubsetSelection
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.measures.channel_fidelity import balanced_phi, block_size
+from ldpopt.measures.estimation_fidelity import balanced_phi, block_size
 from ldpopt.mechanisms.balanced_designs import (
     DifferenceSet,
     difference_sets,

@@ -25,8 +25,8 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
-from ldpopt.measures.estimate import Estimate
 from ldpopt.measures.information_about_p import DRAWS, information_about_p
+from ldpopt.measures.number_with_error import Estimate
 from ldpopt.measures.tallies import Tallies, log_count, log_multinomial
 from ldpopt.mechanisms.listings import compositions
 from ldpopt.models.priors import Dirichlet

@@ -14,7 +14,7 @@ from ldpopt.core.forms.leakage_program import LeakageProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.measures import selection
+from ldpopt.measures import row_selection
 from ldpopt.solvers._leakage.inner_program import constant_release, inner_program
 from ldpopt.solvers._leakage.outer_program import OuterLP
 from ldpopt.solvers._leakage.repair import cost_below, repair_leakage
@@ -58,7 +58,7 @@ class LeakageCuts(Solver[LeakageProgram]):
                 point=matrix,
                 value=_worst_cost(form, matrix),
                 bound=cost_below(_exactly(form), proof),
-                proof={"privacy": selection.leaf(prices), **proof},
+                proof={"privacy": row_selection.leaf(prices), **proof},
                 stats={"rounds": rounds, "cuts": len(outer.cuts), "failed_programs": failed},
             )
 

@@ -33,7 +33,7 @@ from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.measures.channel_fidelity import alpha_of
+from ldpopt.measures.estimation_fidelity import alpha_of
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.solvers._columns.compact_program import BACK_OFF, longest_step
 

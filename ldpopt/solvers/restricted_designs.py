@@ -14,7 +14,7 @@ from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.measures.channel_fidelity import block_size
+from ldpopt.measures.estimation_fidelity import block_size
 from ldpopt.mechanisms.balanced_designs import singer, subset_selection, two_level
 from ldpopt.mechanisms.finite_field import prime_power
 

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from ldpopt.engine import solving as engine
-from ldpopt.release import exposing
-from ldpopt.release.exposing import exposed
+from ldpopt.release import safe_columns
 from ldpopt.release.promises import release_in_words
+from ldpopt.release.safe_columns import exposed
 from ldpopt.report.exposure_page import _across, _up, curve
 
 ROWS = "age,place\n" + "old,town\n" * 6 + "old,village\n" * 3 + "young,town\n"
@@ -117,7 +117,7 @@ def test_the_command_keeps_to_a_time_limit(people, ldpopt, monkeypatch):
         given.append(time_limit)
         return engine.solve(problem, time_limit=time_limit)
 
-    monkeypatch.setattr(exposing, "solve", solve)
+    monkeypatch.setattr(safe_columns, "solve", solve)
     done = ldpopt("exposure", people, "--threshold", "0.2", "--time-limit", "1000")
     assert done.code == 0
     assert 0 < given[0] < 1000

@@ -11,8 +11,8 @@ import ldpopt as package
 from ldpopt import solve
 from ldpopt.experiments import EXPERIMENTS
 from ldpopt.problems import PROBLEMS, Staircase
+from ldpopt.release.method_summaries import SUMMARIES
 from ldpopt.release.methods import METHODS
-from ldpopt.release.summaries import SUMMARIES
 from ldpopt.solvers import SOLVERS
 
 HEAVY = {

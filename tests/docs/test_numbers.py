@@ -14,7 +14,7 @@ import pytest
 from ldpopt import problem, solve
 from ldpopt.core.limits import Limits
 from ldpopt.experiments import optimal_protocols, optimal_squares, rldp_significance
-from ldpopt.measures.channel_fidelity import phi_bound, printed_phi_bound
+from ldpopt.measures.estimation_fidelity import phi_bound, printed_phi_bound
 from ldpopt.measures.exposure_of_future_users import (
     deviation,
     estimate_statistical_exposure,
@@ -30,7 +30,7 @@ from ldpopt.mechanisms.histograms import (
 from ldpopt.models.chi2_ball import Chi2Ball
 from ldpopt.models.cones import SecretCone, joint_secrets, response_columns
 from ldpopt.models.convex_set import ConvexSet
-from ldpopt.models.half_share_cone import HalfCone
+from ldpopt.models.half_slack_cone import HalfCone
 from ldpopt.models.priors import Dirichlet
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems import SetOptimum, UEConditional

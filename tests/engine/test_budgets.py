@@ -17,8 +17,8 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify, verify_document, within
 from ldpopt.release.designing import design, load_mechanism
-from ldpopt.release.exposing import exposed
 from ldpopt.release.planning import plan
+from ldpopt.release.safe_columns import exposed
 from ldpopt.report import page
 from ldpopt.report.loading import read, read_public
 from ldpopt.tables.batches import TableReader, open_table

@@ -11,7 +11,7 @@ from ldpopt.checker.kernel import budget
 from ldpopt.engine.result import NO_AUDIT
 from ldpopt.engine.solving import answer_for
 from ldpopt.problems import BroadFidelity, RobustOptimum, SquareFidelity, Staircase, UEConditional
-from ldpopt.release.matrix import released
+from ldpopt.release.matrix_randomizer import released
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from ldpopt.engine.sweep import Study
 from ldpopt.experiments import EXPERIMENTS
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 
 
 def quick(name: str, out: Path) -> Study:
@@ -74,4 +74,4 @@ def test_optimal_squares(tmp_path: Path) -> None:
     for row in study.rows:
         for entry in row["designs"]:
             middle = entry["from"] + 0.01
-            assert channel_fidelity.block_size(row["k"], middle) == entry["m"]
+            assert estimation_fidelity.block_size(row["k"], middle) == entry["m"]

@@ -18,7 +18,7 @@ from ldpopt.checker.kernel.proofs.labelled_inputs import bin_names
 from ldpopt.checker.statements.public_mechanism import public_digest
 from ldpopt.core.errors import LdpoptError
 from ldpopt.release.exporting import export
-from ldpopt.release.publishing import load_public
+from ldpopt.release.public_design import load_public
 
 RR = [[0.75, 0.25], [0.25, 0.75]]
 GIGABYTE = 1 << 20

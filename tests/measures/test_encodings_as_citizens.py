@@ -6,14 +6,14 @@ from bayesian import ALPHA, response
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.measures import posterior_sampler, set_fisher, tally_information
+from ldpopt.measures import information_about_tallies, posterior_sampler, subset_fisher
+from ldpopt.measures.information_about_tallies import log_response
 from ldpopt.measures.information_metrics import (
     asymptotic_utility,
     average_privacy,
     tally_utility,
 )
 from ldpopt.measures.posterior import posterior, posterior_of_reports
-from ldpopt.measures.tally_information import log_response
 from ldpopt.mechanisms import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from ldpopt.models.priors import Dirichlet
 
@@ -65,12 +65,12 @@ def test_a_hadamard_response_is_read_back_as_its_matrix():
 )
 def test_sets_counted_by_weight_are_the_sets_listed(m, monkeypatch):
     points = np.random.default_rng(0).dirichlet(np.full(7, 0.5), 3)
-    listed = set_fisher.mechanism_information(points, m)
+    listed = subset_fisher.mechanism_information(points, m)
     W = m.matrix
     assert listed == pytest.approx(np.array([(W / (p @ W)) @ W.T for p in points]), rel=1e-10)
-    monkeypatch.setattr(set_fisher, "LISTED", 1)
-    monkeypatch.setattr(set_fisher, "LISTED_BY_SIZE", 1)
-    assert set_fisher.mechanism_information(points, m) == pytest.approx(listed, rel=1e-10)
+    monkeypatch.setattr(subset_fisher, "LISTED", 1)
+    monkeypatch.setattr(subset_fisher, "LISTED_BY_SIZE", 1)
+    assert subset_fisher.mechanism_information(points, m) == pytest.approx(listed, rel=1e-10)
 
 
 def test_asymptotic_utility_of_many_values():
@@ -139,15 +139,15 @@ def test_reports_that_do_not_fit_are_refused(reports, message):
 
 def test_both_exact_forms_of_tally_information_agree():
     W, prior = UnaryEncoding(2, 0.7, 0.4).matrix, Dirichlet([0.5, 2.0])
-    one = tally_information._by_reports(W, prior, 6)
-    assert one == pytest.approx(tally_information._by_values(W, prior, 6), abs=1e-12)
+    one = information_about_tallies._by_reports(W, prior, 6)
+    assert one == pytest.approx(information_about_tallies._by_values(W, prior, 6), abs=1e-12)
 
 
 def test_the_law_of_response_given_the_tallies():
     """Against all sums of two binomials, and a total of 1 for a thousand users."""
     t, beta = np.array([3, 4]), 1.7
     W = response(2, np.log1p(beta)).matrix
-    law = tally_information._sum_distribution(W, t, 7)
+    law = information_about_tallies._sum_distribution(W, t, 7)
     for s in range(8):
         assert np.exp(log_response(t, np.array([s, 7 - s]), beta)) == pytest.approx(law[s], rel=1e-9)
     many = np.array([300, 700])

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import rel_entr
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.measures.exposure_curve import (
+from ldpopt.measures.exposure import (
     exposure,
 )
 from ldpopt.measures.exposure_hardness import hard_pair, le_cam_bound

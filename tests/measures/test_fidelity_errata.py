@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ldpopt.measures.channel_fidelity import alpha, moments, phi, phi_matrix
+from ldpopt.measures.estimation_fidelity import alpha, moments, phi, phi_matrix
 from ldpopt.measures.losses import loss_of, multinomial
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.mechanisms.listings import compositions

@@ -7,7 +7,7 @@ import pytest
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures import channel_fidelity, finite_reports, losses
+from ldpopt.measures import estimation_fidelity, finite_reports, losses
 from ldpopt.measures.estimators import invert, maximum_likelihood, mmse
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.mechanisms.listings import compositions
@@ -98,7 +98,7 @@ def test_the_moment_generating_function_of_79() -> None:
     n, rate = 300, 0.7
     counts, weights = enumerated(n)
     entry = invert(W, counts)[:, 0]
-    deviation = math.sqrt((channel_fidelity.second_moments(W, P)[0] - P[0] ** 2) / n)
+    deviation = math.sqrt((estimation_fidelity.second_moments(W, P)[0] - P[0] ** 2) / n)
     found = float(weights @ np.exp(rate * (entry - P[0]) / deviation))
     assert found == pytest.approx(math.exp(rate**2 / 2), rel=0.01)
 
@@ -108,15 +108,15 @@ def test_the_moment_generating_function_of_79() -> None:
 def test_closed_forms_of_the_step_mechanism(order: int, epsilon: float) -> None:
     """ν₁, ν₂ and ν₃ of Section 5 against their definition (13)."""
     p = np.array([0.5, 0.25, 0.125, 0.125])
-    closed = channel_fidelity.step_moments(epsilon, p, order)
+    closed = estimation_fidelity.step_moments(epsilon, p, order)
     np.testing.assert_allclose(
-        closed, channel_fidelity.moments(step_mechanism(4, epsilon), p, order), rtol=1e-10
+        closed, estimation_fidelity.moments(step_mechanism(4, epsilon), p, order), rtol=1e-10
     )
 
 
 def test_bad_input() -> None:
     with pytest.raises(InvalidInputError, match="order 1, 2 and 3, not 4"):
-        channel_fidelity.step_moments(1.0, P, 4)
+        estimation_fidelity.step_moments(1.0, P, 4)
     with pytest.raises(InvalidInputError, match="square mechanism"):
         finite_reports.exit_exponent([[0.5, 0.25, 0.25], [0.2, 0.4, 0.4]], [0.5, 0.5])
     with pytest.raises(InvalidInputError, match="n must be a whole number"):

@@ -11,8 +11,10 @@ from scipy.special import xlogy
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures.asymptotics import unobfuscated_utility
-from ldpopt.measures.entropy_to_digits import discretised_entropy, worst_prior
+from ldpopt.measures.discretised_entropy import discretised_entropy, worst_prior
 from ldpopt.measures.information_about_p import information_about_p
+from ldpopt.measures.information_about_tallies import information_about_tallies
+from ldpopt.measures.information_decomposition import information_split
 from ldpopt.measures.information_growth import growth
 from ldpopt.measures.information_metrics import (
     asymptotic_utility,
@@ -20,8 +22,6 @@ from ldpopt.measures.information_metrics import (
     distribution_utility,
     tally_utility,
 )
-from ldpopt.measures.split_information import information_split
-from ldpopt.measures.tally_information import information_about_tallies
 from ldpopt.mechanisms import SubsetSelection, UnaryEncoding
 from ldpopt.models.priors import Dirichlet, PointMixture
 from ldpopt.solvers.finite_protocol import best_protocol

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from scipy.special import digamma
 
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.measures import information_about_p, information_metrics, tally_information
+from ldpopt.measures import information_about_p, information_about_tallies, information_metrics
 from ldpopt.measures.asymptotics import HALF_LOG_2PIE, unobfuscated_utility
+from ldpopt.measures.information_decomposition import information_split
 from ldpopt.measures.information_growth import growth
 from ldpopt.measures.information_metrics import (
     Estimate,
@@ -28,7 +29,6 @@ from ldpopt.measures.information_metrics import (
 )
 from ldpopt.measures.leakage import maximal_leakage
 from ldpopt.measures.posterior import posterior, posterior_of_reports
-from ldpopt.measures.split_information import information_split
 from ldpopt.mechanisms import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from ldpopt.models.priors import Dirichlet, PointMixture
 
@@ -112,7 +112,7 @@ def test_finite_utilities_against_brute_force():
     m = random_mechanism(rng, 3, 4)
     exact = information_about_p.information_about_p(m.matrix, ALPHA, 3, "exact", 100, 0)
     assert exact == pytest.approx(brute_force_information(m.matrix, ALPHA, 3), abs=1e-10)
-    exact = tally_information.information_about_tallies(m.matrix, ALPHA, 3, "exact", 100, 0)
+    exact = information_about_tallies.information_about_tallies(m.matrix, ALPHA, 3, "exact", 100, 0)
     assert exact == pytest.approx(brute_force_tally_information(m.matrix, ALPHA, 3), abs=1e-10)
 
 

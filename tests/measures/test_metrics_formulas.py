@@ -11,6 +11,7 @@ from scipy.stats import beta as beta_law
 
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures.asymptotics import HALF_LOG_2PIE, unobfuscated_utility
+from ldpopt.measures.information_decomposition import information_split
 from ldpopt.measures.information_metrics import (
     asymptotic_utility,
     average_privacy,
@@ -19,7 +20,6 @@ from ldpopt.measures.information_metrics import (
     participation_factor,
 )
 from ldpopt.measures.response_series import ONE, ResponseSeries
-from ldpopt.measures.split_information import information_split
 from ldpopt.measures.tallies import log_probabilities
 from ldpopt.mechanisms import UnaryEncoding
 from ldpopt.models.priors import Dirichlet

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from ldpopt import Mechanism
 from ldpopt.core.exact import UNIT_BITS, EnclosedMatrix, convex_from, units_down
 from ldpopt.core.validate import Array
-from ldpopt.measures import channel_fidelity, minimax
+from ldpopt.measures import estimation_fidelity, minimax
 from ldpopt.mechanisms.balanced_designs import (
     DifferenceSet,
     difference_sets,
@@ -42,17 +42,17 @@ def noisy(rng: np.random.Generator, k: int, epsilon: float, outputs: int) -> Arr
 # ---------------------------------------------------------------- the supremum
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 @pytest.mark.parametrize("epsilon", [0.4, 2.0, 6.0])
 def test_the_supremum_is_above_every_sampled_point_and_exact(loss: str, epsilon: float) -> None:
     rng = np.random.default_rng(3)
     p0 = 0.02
     for W in (step_mechanism(5, epsilon).matrix, noisy(rng, 5, epsilon, 5) * 0.5 + 0.5 * np.eye(5)):
         worst = minimax.worst_alpha(W, p0, loss)
-        assert worst.value == worst.bound == pytest.approx(channel_fidelity.alpha(W, worst.p, loss))
+        assert worst.value == worst.bound == pytest.approx(estimation_fidelity.alpha(W, worst.p, loss))
         for spread in (0.1, 0.5, 3.0):
             for p in p0 + (1 - 5 * p0) * rng.dirichlet(np.full(5, spread), size=60):
-                assert channel_fidelity.alpha(W, p, loss) <= worst.bound * (1 + 1e-9)
+                assert estimation_fidelity.alpha(W, p, loss) <= worst.bound * (1 + 1e-9)
 
 
 def test_the_supremum_of_total_variation_is_not_the_printed_bound() -> None:
@@ -61,11 +61,11 @@ def test_the_supremum_of_total_variation_is_not_the_printed_bound() -> None:
     assert worst.bound == worst.value == pytest.approx(1.367354, abs=1e-6)
     assert minimax.worst_step_alpha(5, 5.0, "tv", 0.02) == pytest.approx(6.19, abs=0.005)
     W, rng = step_mechanism(4, 3.0).matrix, np.random.default_rng(0)
-    Phi, best = channel_fidelity.phi_matrix(W), minimax.worst_alpha(W, 0.03, "tv")
+    Phi, best = estimation_fidelity.phi_matrix(W), minimax.worst_alpha(W, 0.03, "tv")
 
     def below(x: Array) -> float:
         p = 0.03 + 0.88 * np.exp(x) / np.exp(x).sum()
-        return -channel_fidelity.alpha_of(p @ Phi, p, "tv")
+        return -estimation_fidelity.alpha_of(p @ Phi, p, "tv")
 
     for _ in range(20):
         assert -minimize(below, 3 * rng.normal(size=4)).fun <= best.bound * (1 + 1e-9)
@@ -83,14 +83,14 @@ def test_the_enclosure_of_total_variation_holds(seed: int, k: int, share: float,
     worst = minimax.worst_alpha(W, p0, "tv")
     assert worst.value <= worst.bound
     for p in p0 + (1 - k * p0) * rng.dirichlet(np.full(k, 0.5), size=100):
-        assert channel_fidelity.alpha(W, p, "tv") <= worst.bound * (1 + 1e-9)
+        assert estimation_fidelity.alpha(W, p, "tv") <= worst.bound * (1 + 1e-9)
 
 
 def test_convexity_is_what_the_second_derivatives_say() -> None:
     """N − tD from the t of convex_from on has no negative curvature along any direction."""
     rng = np.random.default_rng(2)
     W = 0.6 * np.eye(4) + 0.4 * rng.dirichlet(np.ones(4), size=4)
-    Phi, p0 = channel_fidelity.phi_matrix(W), 0.02
+    Phi, p0 = estimation_fidelity.phi_matrix(W), 0.02
     exact = EnclosedMatrix(
         [[units_down(x) for x in row] for row in Phi.tolist()], UNIT_BITS, Fraction(0)
     )
@@ -106,7 +106,7 @@ def test_convexity_is_what_the_second_derivatives_say() -> None:
         assert gap(p + x) + gap(p - x) - 2 * gap(p) >= -1e-12
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 def test_closed_forms_for_the_step_mechanism(loss: str) -> None:
     """(38) corrected and (42) are exact, (43) is an upper bound."""
     k, epsilon, p0 = 5, 0.8, 0.03
@@ -130,13 +130,13 @@ def test_the_bound_of_square_mechanisms_is_false_for_all() -> None:
     assert mechanism.epsilon() <= 0.5 + 1e-12
     rng = np.random.default_rng(0)
     points = [vertex(7, p0), *(p0 + 0.65 * rng.dirichlet(np.full(7, 0.3), size=200))]
-    reached = max(channel_fidelity.alpha(mechanism, p, "mse") for p in points)
+    reached = max(estimation_fidelity.alpha(mechanism, p, "mse") for p in points)
     assert reached == pytest.approx(160.53, abs=0.005)
     assert minimax.minimax_bound(7, 0.5, "mse", p0) == pytest.approx(163.92, abs=0.005)
     assert minimax.symmetric_bound(7, 0.5, "mse", p0).bound == pytest.approx(reached, rel=1e-12)
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 def test_the_symmetric_bound_holds_for_all_mechanisms(loss: str) -> None:
     """Below the worst vertex of random mechanisms of many outputs, designs and subset selections."""
     rng = np.random.default_rng(5)
@@ -148,15 +148,15 @@ def test_the_symmetric_bound_holds_for_all_mechanisms(loss: str) -> None:
             assert Mechanism(W).epsilon() <= epsilon + 1e-9
             if np.linalg.cond(W @ W.T) < 1e9:
                 points = [np.roll(vertex(k, p0), i) for i in range(k)] + [np.full(k, 1 / k)]
-                assert max(channel_fidelity.alpha(W, p, loss) for p in points) >= floor * (1 - 1e-9)
+                assert max(estimation_fidelity.alpha(W, p, loss) for p in points) >= floor * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 def test_the_symmetric_bound_is_attained_by_subset_selection_at_the_vertices(loss: str) -> None:
     for k, epsilon, p0 in ((4, 0.5, 0.05), (6, 1.0, 0.02), (2, 1.0, 0.3)):
         found = minimax.symmetric_bound(k, epsilon, loss, p0)
         best = min(
-            channel_fidelity.alpha(subset_selection(k, epsilon, m), vertex(k, p0), loss)
+            estimation_fidelity.alpha(subset_selection(k, epsilon, m), vertex(k, p0), loss)
             for m in range(1, k)
         )
         assert found.bound <= best * (1 + 1e-12)
@@ -164,7 +164,7 @@ def test_the_symmetric_bound_is_attained_by_subset_selection_at_the_vertices(los
             assert found.bound == pytest.approx(best, rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 def test_worse_numbers_prove_less(loss: str) -> None:
     """Any z, u, w ≥ 0 prove a bound, none more than the best ones."""
     rng = np.random.default_rng(1)
@@ -179,7 +179,7 @@ def test_the_gap_of_total_variation_closes() -> None:
     k, epsilon, p0 = 13, 0.8, 0.02
     designs = [two_level(design.blocks(), epsilon) for design in difference_sets(k, cyclic=True)]
     best = min(minimax.worst_alpha(W, p0, "tv").bound for W in designs)
-    least = channel_fidelity.phi_bound(k, epsilon)
+    least = estimation_fidelity.phi_bound(k, epsilon)
     printed = (math.sqrt(k - 1) + (least - k) / (2 * math.sqrt(k * least - 1))) ** 2 / (k - 1)
     assert best / max(printed, (least - 1) / k / (k - 1)) - 1 > 30
     assert best / minimax.minimax_bound(k, epsilon, "tv", p0) - 1 == pytest.approx(0.067, abs=0.001)
@@ -201,7 +201,7 @@ def test_no_square_mechanism_beats_the_bound(seed: int, k: int, share: float, ep
     W = noisy(rng, k, epsilon, k)
     if np.linalg.cond(W) > 1e6:
         return
-    for loss in channel_fidelity.LOSSES:
+    for loss in estimation_fidelity.LOSSES:
         bound = minimax.minimax_bound(k, epsilon, loss, share / k)
         assert minimax.worst_alpha(W, share / k, loss).value >= bound * (1 - 1e-9)
 
@@ -210,8 +210,8 @@ def test_no_square_mechanism_beats_the_bound(seed: int, k: int, share: float, ep
 def test_the_weighted_bound_on_random_square_mechanisms(c: float) -> None:
     rng = np.random.default_rng(7)
     for k, epsilon in ((3, 1.0), (5, 0.5)):
-        bound = channel_fidelity.weighted_phi_bound(k, epsilon, c)
-        assert c != 1.0 or bound == pytest.approx(channel_fidelity.phi_bound(k, epsilon))
+        bound = estimation_fidelity.weighted_phi_bound(k, epsilon, c)
+        assert c != 1.0 or bound == pytest.approx(estimation_fidelity.phi_bound(k, epsilon))
         weights = c + (1 - c) * np.eye(k)
         for _ in range(100):
             W = noisy(rng, k, epsilon, k)

@@ -15,7 +15,7 @@ from ldpopt.checker.kernel.proofs.exposure_rules import provable
 from ldpopt.core.form import Status
 from ldpopt.core.forms.threshold_search import ThresholdSearch
 from ldpopt.measures import safe_features
-from ldpopt.measures.exposure_curve import exposure
+from ldpopt.measures.exposure import exposure
 from ldpopt.measures.exposure_rules import best_choice, exact_marginals
 from ldpopt.problems import FeatureRelease
 

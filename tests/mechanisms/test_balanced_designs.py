@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from ldpopt.measures.channel_fidelity import balanced_phi, block_size, phi, phi_bound
+from ldpopt.measures.estimation_fidelity import balanced_phi, block_size, phi, phi_bound
 from ldpopt.mechanisms import balanced_designs as designs
 from ldpopt.mechanisms import finite_field
 

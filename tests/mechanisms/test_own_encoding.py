@@ -94,7 +94,7 @@ from ldpopt.release.designing import load_mechanism
 from ldpopt.release.exporting import export
 from ldpopt.release.methods import METHODS
 from ldpopt.release.planning import plan
-from ldpopt.release.summaries import SUMMARIES
+from ldpopt.release.method_summaries import SUMMARIES
 
 assert [*SUMMARIES] == [*METHODS]
 assert METHODS["single"].summary == "one cell, the own one more probably than others"

@@ -6,7 +6,7 @@ from scipy.special import xlogy
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.models.block_cone import BlockCone, best_vertices, block_vertices
-from ldpopt.models.facet_cone import FacetCone, outer_vertices
+from ldpopt.models.sharp_polyopt_cone import FacetCone, outer_vertices
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.solvers._robust.block_pricing import BlockPricer, undominated

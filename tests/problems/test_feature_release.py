@@ -18,7 +18,7 @@ from ldpopt.checker.kernel import reading
 from ldpopt.checker.kernel.printed_numbers import printed
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Status
-from ldpopt.measures.exposure_curve import deviation, exposure_of_table
+from ldpopt.measures.exposure import deviation, exposure_of_table
 from ldpopt.measures.exposure_of_future_users import (
     statistical_exposure,
     statistical_exposure_ceiling,

@@ -7,34 +7,34 @@ from ldpopt import Mechanism, Status, problem, solve, verify
 from ldpopt.checker import frame
 from ldpopt.checker.kernel import reading
 from ldpopt.core.errors import InvalidInputError, NoSolverError
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.minimax import worst_alpha, worst_step_alpha
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 
 ZIPF = [60 / 137 / i for i in range(1, 6)]
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_known_distributions_are_solved(loss: str, epsilon: float) -> None:
     """Optimal, and below the step mechanism, subset selection and random mechanisms."""
     result = solve(problem("fidelity", prior=ZIPF, epsilon=epsilon, loss=loss))
     assert result.status is Status.OPTIMAL
     assert verify(result)
-    assert result.value == pytest.approx(channel_fidelity.alpha(result.answer, ZIPF, loss), rel=1e-9)
-    assert result.value <= channel_fidelity.alpha(step_mechanism(5, epsilon), ZIPF, loss) * (1 + 1e-9)
-    assert result.value >= channel_fidelity.alpha_bound(ZIPF, epsilon, loss)
+    assert result.value == pytest.approx(estimation_fidelity.alpha(result.answer, ZIPF, loss), rel=1e-9)
+    assert result.value <= estimation_fidelity.alpha(step_mechanism(5, epsilon), ZIPF, loss) * (1 + 1e-9)
+    assert result.value >= estimation_fidelity.alpha_bound(ZIPF, epsilon, loss)
     rng = np.random.default_rng(0)
     for _ in range(50):
         noisy = 1 + np.expm1(epsilon / 2) * (rng.random((5, 9)) < 0.4)
         other = Mechanism(noisy / noisy.sum(axis=1, keepdims=True))
         if np.linalg.matrix_rank(other.matrix) == 5:
-            assert channel_fidelity.alpha(other, ZIPF, loss) >= result.bound
+            assert estimation_fidelity.alpha(other, ZIPF, loss) >= result.bound
 
 
 def test_uniform_distribution_is_the_phi_problem() -> None:
     phi = solve(problem("broad-fidelity", inputs=5, epsilon=0.3)).value
-    for loss in channel_fidelity.LOSSES:
+    for loss in estimation_fidelity.LOSSES:
         result = solve(problem("fidelity", prior=[0.2] * 5, epsilon=0.3, loss=loss))
         assert result.value == pytest.approx((phi - 1) / 4, rel=1e-9)
 
@@ -56,7 +56,7 @@ def test_eight_inputs() -> None:
     result = solve(problem("fidelity", prior=p, epsilon=1.0, loss="mse"))
     assert result.status is Status.OPTIMAL
     assert result.value == pytest.approx(27.8518, abs=1e-4)
-    assert result.value > 3 * channel_fidelity.alpha_bound(p, 1.0, "mse")
+    assert result.value > 3 * estimation_fidelity.alpha_bound(p, 1.0, "mse")
     assert verify(result)
 
 
@@ -72,7 +72,7 @@ def test_eight_inputs_where_square_mechanisms_cost_more() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 def test_sixteen_inputs(loss: str) -> None:
     p = np.random.default_rng(0).dirichlet(np.full(16, 2.0))
     result = solve(problem("fidelity", prior=p, epsilon=1.0, loss=loss))
@@ -80,14 +80,14 @@ def test_sixteen_inputs(loss: str) -> None:
     assert verify(result)
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 def test_square_mechanisms_for_a_known_distribution(loss: str) -> None:
     question = problem("fidelity", prior=ZIPF, epsilon=0.5, loss=loss, family="square")
     result = solve(question, starts=4)
     assert result.status is Status.GAP
     assert result.answer.shape == (5, 5)
     assert result.bound < result.value
-    assert result.value <= channel_fidelity.alpha(step_mechanism(5, 0.5), ZIPF, loss) * (1 + 1e-12)
+    assert result.value <= estimation_fidelity.alpha(step_mechanism(5, 0.5), ZIPF, loss) * (1 + 1e-12)
     assert verify(result)
 
 
@@ -153,7 +153,7 @@ def test_minimax_of_total_variation() -> None:
     assert verify(open_)
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 def test_minimax_bounds(loss: str) -> None:
     result = solve(problem("minimax-fidelity", inputs=5, epsilon=0.5, p0=0.02, loss=loss))
     assert result.bound < result.value <= worst_step_alpha(5, 0.5, loss, 0.02) * (1 + 1e-9)

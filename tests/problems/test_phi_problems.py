@@ -2,7 +2,7 @@ import pytest
 
 from ldpopt import Mechanism, Status, problem, solve, verify
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 
 
 def test_the_circulant_of_seven_points() -> None:
@@ -41,7 +41,7 @@ def test_between_the_designs_the_gap_is_stated() -> None:
 def test_square_mechanisms_below_the_step_mechanism(k: int, epsilon: float, target: float) -> None:
     """For small ε; in seconds of work, whatever else the machine does."""
     result = solve(problem("square-fidelity", inputs=k, epsilon=epsilon), time_limit=600)
-    assert result.value <= target < channel_fidelity.balanced_phi(k, epsilon, 1)
+    assert result.value <= target < estimation_fidelity.balanced_phi(k, epsilon, 1)
     assert result.status is Status.GAP
     assert result.gap == pytest.approx(1 - result.bound / result.value)
     assert result.mechanism is not None
@@ -62,7 +62,7 @@ def test_large_fields() -> None:
     """K = 73 at ε = 2.4: the planar difference set; the answer lies below the printed Lemma 11."""
     result = solve(problem("circulant-fidelity", inputs=73, epsilon=2.4), "designs")
     assert result.value == pytest.approx(2387.26, abs=0.005)
-    assert result.value < channel_fidelity.printed_phi_bound(73, 2.4)
+    assert result.value < estimation_fidelity.printed_phi_bound(73, 2.4)
 
 
 @pytest.mark.parametrize("kind", ["circulant-fidelity", "square-fidelity", "broad-fidelity"])

@@ -19,7 +19,7 @@ from ldpopt import Program, objective, privacy, solve, verify
 from ldpopt.core.errors import InvalidInputError, NoSolverError, SolverError, UnreadableFileError
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.engine.verifying import verify_document
-from ldpopt.measures.notions import used
+from ldpopt.measures.notion_usage import used
 from ldpopt.problems import RobustFidelity, SecretStaircase, SetOptimum, Staircase
 from ldpopt.solvers import SOLVERS
 

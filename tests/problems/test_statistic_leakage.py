@@ -115,7 +115,7 @@ def test_prices_bound_every_selection(seed: int) -> None:
     rng = np.random.default_rng(seed)
     matrix, secrets = random_case(rng, False)
     form = StatisticLeakage(matrix, secrets).form
-    from ldpopt.measures.selection import price_bound
+    from ldpopt.measures.row_selection import price_bound
 
     prices = rng.random(matrix.shape[1]) * rng.choice([0.0, 0.2, 1.0])
     assert price_bound(form, prices) >= reference(matrix, secrets) - 1e-12

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.measures.exposure_curve import exposure_of_table
+from ldpopt.measures.exposure import exposure_of_table
 from ldpopt.protocol import Outcome, Policy, hierarchy, run_hierarchy
 from ldpopt.protocol.deciding import decide
 

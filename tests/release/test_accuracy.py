@@ -9,11 +9,11 @@ from scipy.stats import binom, norm
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures import estimators
-from ldpopt.measures.intervals import score_intervals
+from ldpopt.measures.frequency_intervals import score_intervals
 from ldpopt.release.accuracy import MOST_ROWS, Accuracy, accuracies, column_groups
 from ldpopt.release.comparing import best
 from ldpopt.release.designing import design, load_design
-from ldpopt.release.matrix import Matrix
+from ldpopt.release.matrix_randomizer import Matrix
 from ldpopt.release.promises import margin, outcome
 
 RNG = np.random.default_rng(3)

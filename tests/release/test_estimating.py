@@ -11,7 +11,7 @@ from ldpopt.cli.estimate import _print_frequencies
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.measures import confidence_ranges
 from ldpopt.measures.confidence_ranges import confidence_intervals
-from ldpopt.measures.intervals import box, largest_means
+from ldpopt.measures.frequency_intervals import box, largest_means
 from ldpopt.mechanisms import randomized_response
 from ldpopt.release import estimating
 from ldpopt.release.designing import design

@@ -26,7 +26,7 @@ from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.designing import design, load_mechanism
 from ldpopt.release.estimating import estimate
 from ldpopt.release.exporting import Sampler, export
-from ldpopt.release.publishing import Promise, published
+from ldpopt.release.public_design import Promise, published
 from ldpopt.release.released_reports import written_sets
 from ldpopt.release.releasing import privatize
 from ldpopt.tables.domain import Attribute, Column, Domain

@@ -20,7 +20,7 @@ from ldpopt.core.errors import InvalidInputError, RefutedFileError
 from ldpopt.engine.result import Result
 from ldpopt.mechanisms.randomizer import secure_words, seeded_words
 from ldpopt.release.designing import Design, design, load_design
-from ldpopt.release.matrix import Matrix
+from ldpopt.release.matrix_randomizer import Matrix
 from ldpopt.release.released_reports import released_reports
 from ldpopt.release.releasing import privatize, reports
 

@@ -14,7 +14,7 @@ from ldpopt.engine.verifying import Verification
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.designing import design
 from ldpopt.release.promises import holds_for
-from ldpopt.release.repetition import record
+from ldpopt.release.release_ledger import record
 from ldpopt.report import page as report
 from ldpopt.report.heatmap import probability
 from ldpopt.report.loading import read, read_public

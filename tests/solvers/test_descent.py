@@ -5,7 +5,7 @@ import pytest
 
 from ldpopt import Mechanism, problem, solve
 from ldpopt.core.errors import NoSolverError
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.solvers.descent import descend_circulant, descend_square, private
@@ -19,7 +19,7 @@ def test_gradients_against_differences(loss: str, outputs: int) -> None:
     W = 0.5 * rng.dirichlet(np.ones(outputs), size=3) + 0.5 * np.eye(3, outputs)
     objective = MomentObjective(p, loss)
     value, gradient = objective.slope(W)
-    expected = channel_fidelity.phi(W) if loss == "phi" else channel_fidelity.alpha(W, p, loss)
+    expected = estimation_fidelity.phi(W) if loss == "phi" else estimation_fidelity.alpha(W, p, loss)
     if loss != "phi":
         assert value == pytest.approx(expected)
     for x in range(3):
@@ -32,14 +32,14 @@ def test_gradients_against_differences(loss: str, outputs: int) -> None:
 
 def test_phi_is_the_objective_at_the_uniform_distribution() -> None:
     W = np.array([[0.5, 0.3, 0.2], [0.25, 0.45, 0.3], [0.2, 0.2, 0.6]])
-    assert MomentObjective(np.full(3, 1 / 3))(W) == pytest.approx(channel_fidelity.phi(W))
+    assert MomentObjective(np.full(3, 1 / 3))(W) == pytest.approx(estimation_fidelity.phi(W))
 
 
 def test_the_circulant_objective_is_phi() -> None:
     row = descend_circulant(np.array([3.0, 1.5, 1.2, 1.1, 1.0]), math.log(3))
     circulant = np.array([np.roll(row, x) for x in range(5)])
     assert Mechanism(circulant).epsilon() <= math.log(3) + 1e-9
-    assert channel_fidelity.phi(circulant) <= channel_fidelity.balanced_phi(5, math.log(3), 1) * (
+    assert estimation_fidelity.phi(circulant) <= estimation_fidelity.balanced_phi(5, math.log(3), 1) * (
         1 + 1e-9
     )
 
@@ -83,7 +83,7 @@ def test_time_limit_keeps_what_was_found(clock) -> None:
     result = solve(question, "descent", time_limit=60, progress=wait)
     assert len(seen) == 1
     assert result.value is not None
-    assert result.value <= channel_fidelity.balanced_phi(8, 0.3, 1) * (1 + 1e-9)
+    assert result.value <= estimation_fidelity.balanced_phi(8, 0.3, 1) * (1 + 1e-9)
 
 
 def test_progress_is_reported() -> None:

@@ -38,7 +38,7 @@ def test_cuts_meet_the_full_program_where_both_finish() -> None:
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 
-    from ldpopt.measures.selection_lp import PriceLP
+    from ldpopt.measures.row_selection_lp import PriceLP
     from ldpopt.solvers.milp_highs import FacilityModel
 
     for seed in range(3):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ldpopt import Status, solve, verify
-from ldpopt.measures.channel_fidelity import phi
+from ldpopt.measures.estimation_fidelity import phi
 from ldpopt.mechanisms.balanced_designs import subset_selection
 from ldpopt.problems import BroadFidelity, SquareFidelity
 from ldpopt.release.designing import design

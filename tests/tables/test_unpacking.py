@@ -13,9 +13,9 @@ import pyarrow.parquet
 import pytest
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
-from ldpopt.release import exposing
+from ldpopt.release import safe_columns
 from ldpopt.release.designing import design
-from ldpopt.release.exposing import exposed
+from ldpopt.release.safe_columns import exposed
 from ldpopt.tables import coarser_levels, survey, unpacking
 from ldpopt.tables.batches import TableReader, _distinct, open_table
 from ldpopt.tables.domain import Attribute, Column
@@ -209,7 +209,7 @@ class Counting(TableReader):
 
 
 def test_exposure_reads_no_more_than_the_checker_can_hold(monkeypatch):
-    monkeypatch.setattr(exposing, "MOST_CELLS", 80)
+    monkeypatch.setattr(safe_columns, "MOST_CELLS", 80)
 
     def row(i):
         return {"a": "xy"[i % 2], "b": i // 4 % 2}

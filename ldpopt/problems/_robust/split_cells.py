@@ -50,7 +50,7 @@ class SplitCells:
         ends = self._split(cell[0]), self._split(cell[1])
         if ends[0] == ends[1]:
             return -math.inf  # the cells beside it hold all of its splits
-        information = self.parts.told(ends, self._worth(ends[0]), self._worth(ends[1]))
+        information = self.parts.lines(ends, self._worth(ends[0]), self._worth(ends[1]))
         self.found[cell] = self._duals(ends, information)
         self.open = {other for other in self.open if not _inside(cell, other)} | {cell}
         duals = self.found[cell]

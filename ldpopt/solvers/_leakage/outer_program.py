@@ -14,7 +14,7 @@ from ldpopt.core.forms.leakage_program import LeakageProgram
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.validate import Array
-from ldpopt.measures import selection
+from ldpopt.measures import row_selection
 from ldpopt.solvers._leakage.inner_program import Inner
 from ldpopt.solvers._leakage.orbits import Orbits
 
@@ -32,7 +32,7 @@ class OuterLP:
     def __init__(self, form: LeakageProgram) -> None:
         self.form = form
         self.orbits = Orbits(form)
-        self.cuts: list[tuple[selection.Selection, selection.Selection]] = []
+        self.cuts: list[tuple[row_selection.Selection, row_selection.Selection]] = []
         self._seen: set[bytes] = set()
         self._limit = math.exp(form.leakage)
         self._duals: Array | None = None
@@ -107,19 +107,19 @@ class OuterLP:
                 break
             between = step * outer + (1 - step) * inner
             program = SelectionProgram(csr_array(between), self.form.groups)
-            parts = selection.members(program)
+            parts = row_selection.members(program)
             # local searches in a round
             for _ in range(24):
                 if limits.expired():
                     return found
                 start = np.array([rng.choice(part) for part in parts])
-                chosen = selection.improve(program, start, limits)
+                chosen = row_selection.improve(program, start, limits)
                 takers = between[chosen].argmax(axis=0)
                 violated = outer[chosen[takers], np.arange(len(takers))].sum() > self._limit + 1e-9
                 found |= violated and self._add(chosen, takers)
         return found
 
-    def _add(self, chosen: selection.Selection, takers: selection.Selection) -> bool:
+    def _add(self, chosen: row_selection.Selection, takers: row_selection.Selection) -> bool:
         """Add a cut; return False if it, or an image of it, is already there."""
         taken = self.orbits.entry[chosen[takers], np.arange(len(takers))]
         places, counts = np.unique(taken, return_counts=True)
@@ -163,7 +163,7 @@ class OuterLP:
         return proof
 
 
-def _drawn(part: selection.Selection, weights: Array, rng: np.random.Generator) -> int:
+def _drawn(part: row_selection.Selection, weights: Array, rng: np.random.Generator) -> int:
     """Draw a row of a group with the given weights; any row if there are none."""
     mass = float(weights.sum())
     return int(rng.choice(part, p=weights / mass if mass > 0 else None))

@@ -12,7 +12,7 @@ from ldpopt import load, problem, solve, verify
 from ldpopt.checker import frame
 from ldpopt.checker.kernel import reading
 from ldpopt.checker.kernel.proofs import second_moments
-from ldpopt.measures import channel_fidelity
+from ldpopt.measures import estimation_fidelity
 from ldpopt.mechanisms.balanced_designs import step_mechanism, subset_selection
 from ldpopt.problems import PROBLEMS
 
@@ -129,7 +129,7 @@ def test_phi_above_is_just_above() -> None:
     for mechanism in (step_mechanism(5, 0.01), subset_selection(6, 0.3, 2), step_mechanism(3, 8)):
         above = second_moments.phi_above(mechanism.matrix.tolist())
         assert above is not None
-        assert float(above) == pytest.approx(channel_fidelity.phi(mechanism), rel=1e-10)
+        assert float(above) == pytest.approx(estimation_fidelity.phi(mechanism), rel=1e-10)
 
 
 def test_files_are_plain_json() -> None:

@@ -19,7 +19,7 @@ from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.checker.statements import fidelity as section
 from ldpopt.core import certify
 from ldpopt.core.validate import Array
-from ldpopt.measures import channel_fidelity, minimax
+from ldpopt.measures import estimation_fidelity, minimax
 from ldpopt.mechanisms.balanced_designs import step_mechanism, subset_selection
 from ldpopt.models.cones import staircase_cone
 from ldpopt.solvers.optimal_design import optimal_design
@@ -102,7 +102,7 @@ def test_roots_are_enclosed(x: Fraction) -> None:
 # ---------------------------------------------------------------- the supremum
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 @pytest.mark.parametrize(
     ("k", "epsilon", "p0"), [(3, 1e-5, 0.1), (5, 5.0, 0.02), (7, 0.5, 1e-9), (4, 12.0, 0.2)]
 )
@@ -126,7 +126,7 @@ def test_the_supremum_is_above_random_distributions(seed: int, k: int, share: fl
     rng = np.random.default_rng(seed)
     rows = repaired(0.5 * np.eye(k) + 0.5 * rng.dirichlet(np.ones(k), size=k) + 0.05, 4.0)
     p0 = Fraction(share / k)
-    for loss in channel_fidelity.LOSSES:
+    for loss in estimation_fidelity.LOSSES:
         found = worst_alpha.worst_alpha_above(rows, p0, loss)
         assert found is not None
         for extra in rng.dirichlet(np.full(k, 0.5), size=10).tolist():
@@ -153,11 +153,11 @@ def test_the_best_block_size_is_next_to_its_formula(k: int) -> None:
         E = exp_above(epsilon)
         assert bounds.phi_bound(k, E) == min(bounds.balanced_phi(k, m, E) for m in range(1, k))
         assert float(bounds.phi_bound(k, E)) == pytest.approx(
-            channel_fidelity.phi_bound(k, epsilon), rel=1e-9
+            estimation_fidelity.phi_bound(k, epsilon), rel=1e-9
         )
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 def test_bounds_agree_with_the_theory(loss: str) -> None:
     for k, epsilon, p0 in ((3, 0.5, 0.1), (7, 0.5, 0.05), (13, 2.0, 0.001)):
         E = exp_above(epsilon)
@@ -165,7 +165,7 @@ def test_bounds_agree_with_the_theory(loss: str) -> None:
             found = minimax.symmetric_bound(k, epsilon, loss, p0)
             rows = [Fraction(x) for x in found.rows]
             exact = bounds.symmetric_bound(k, E, Fraction(found.rest), rows)
-            uniform = (channel_fidelity.phi_bound(k, epsilon) - 1) / (k - 1)
+            uniform = (estimation_fidelity.phi_bound(k, epsilon) - 1) / (k - 1)
             assert float(bounds.minimax_bound(k, E, loss, Fraction(p0))) == pytest.approx(uniform)
         else:
             exact = bounds.minimax_bound(k, E, loss, Fraction(p0))
@@ -175,7 +175,7 @@ def test_bounds_agree_with_the_theory(loss: str) -> None:
         source = [Fraction(x) / sum(map(Fraction, p.tolist())) for x in p.tolist()]
         known = bounds.alpha_bound(source, E, loss)
         assert float(known) == pytest.approx(
-            max(1.0, channel_fidelity.alpha_bound(p, epsilon, loss)), rel=1e-11
+            max(1.0, estimation_fidelity.alpha_bound(p, epsilon, loss)), rel=1e-11
         )
 
 
@@ -183,7 +183,7 @@ SOURCE = np.array([0.4, 0.3, 0.2, 0.1])
 FRACTIONS = [Fraction(x) / 10 for x in (4, 3, 2, 1)]
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 def test_no_forged_design_proves_more_than_the_optimum(loss: str) -> None:
     """Random, huge, tiny and cancelling numbers: refused, or a bound that is true."""
     design = optimal_design(SOURCE, loss, 0.8)
@@ -216,7 +216,7 @@ def test_no_forged_design_proves_more_than_the_optimum(loss: str) -> None:
     assert tried > 60
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 def test_the_corners_are_all_visited(loss: str) -> None:
     """β is lowered at a single corner's expense: refused, whichever corner it is."""
     design = optimal_design(SOURCE, loss, 0.8)
@@ -254,7 +254,7 @@ def document(loss: str) -> dict[str, Any]:
     ).to_json()
 
 
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 def test_the_words_name_the_class_of_the_bound(loss: str) -> None:
     claims = frame.check(document(loss))
     assert all(claim.holds for claim in claims)
@@ -306,7 +306,7 @@ def test_a_proof_that_nothing_asks_for_is_unreadable() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 20.0])
-@pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
+@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
 def test_extreme_levels_and_probabilities_verify(epsilon: float, loss: str) -> None:
     """ε from 1e-6 to 20, a probability of 1e-12."""
     question = problem("fidelity", prior=[0.7, 0.3 - 1e-12, 1e-12], epsilon=epsilon, loss=loss)

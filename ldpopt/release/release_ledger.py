@@ -33,7 +33,7 @@ from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.promises import against
-from ldpopt.release.publishing import PublicDesign
+from ldpopt.release.public_design import PublicDesign
 from ldpopt.release.releasing import digest
 
 SUFFIX = ".releases.json"

@@ -11,7 +11,7 @@ from scipy.special import betainc, xlogy
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import matrix_of
-from ldpopt.measures.estimate import ROUNDING, Estimate
+from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.models.priors import Dirichlet
 from ldpopt.models.quadrature import gauss_beta
 

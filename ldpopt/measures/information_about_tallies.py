@@ -19,8 +19,8 @@ from scipy.special import gammaln, xlogy
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.measures import response_evidence
-from ldpopt.measures.estimate import ROUNDING, Estimate
 from ldpopt.measures.linear_form_products import expanded, one, times_form
+from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.measures.response_series import ONE, Scaled, response_level
 from ldpopt.measures.tallies import (
     Tallies,

@@ -12,8 +12,7 @@ from ldpopt.core.errors import LdpoptError
 from ldpopt.measures.levels import rldp_level
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.promises import method as method_words
-from ldpopt.release.releasing import digest
-from ldpopt.release.repetition import (
+from ldpopt.release.release_ledger import (
     Release,
     check_budget,
     ledgers,
@@ -26,6 +25,7 @@ from ldpopt.release.repetition import (
     void,
     warning,
 )
+from ldpopt.release.releasing import digest
 
 ONCE = Release("2026-01-02", "released.csv", "0" * 64)
 SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}

@@ -8,11 +8,11 @@ import numpy as np
 
 from ldpopt.core import validate
 from ldpopt.measures.channel import mechanism_of
-from ldpopt.measures.estimate import ROUNDING, Estimate
 from ldpopt.measures.information_about_p import DRAWS, information_about_p
+from ldpopt.measures.information_about_tallies import information_about_tallies
 from ldpopt.measures.information_metrics import average_privacy
+from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.measures.tallies import tally_entropy
-from ldpopt.measures.tally_information import information_about_tallies
 from ldpopt.models.priors import Prior
 
 

@@ -10,11 +10,11 @@ from ldpopt.measures import confidence_ranges
 from ldpopt.measures.levels import rldp_level
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.release import releasing
+from ldpopt.release.column_sampling import Wanted
 from ldpopt.release.comparing import compare
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.methods import METHODS, chosen
 from ldpopt.release.question import Question
-from ldpopt.release.splitting import Wanted
 from ldpopt.report.tradeoff import of_design
 
 PUBLIC = ["ward", "sex"]

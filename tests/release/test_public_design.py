@@ -15,11 +15,11 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify, verify_document
 from ldpopt.mechanisms import ENCODINGS
 from ldpopt.release.designing import design, load_design, load_mechanism
-from ldpopt.release.matrix import Matrix
+from ldpopt.release.matrix_randomizer import Matrix
+from ldpopt.release.method_summaries import CHOSEN, FIXED
 from ldpopt.release.methods import METHODS
-from ldpopt.release.publishing import load_public, public_path, published
-from ldpopt.release.recovering import APPROXIMATELY, LABELS, NOT_AT_ALL, WORDS
-from ldpopt.release.summaries import CHOSEN, FIXED
+from ldpopt.release.public_design import load_public, public_path, published
+from ldpopt.release.recoverable_counts import APPROXIMATELY, LABELS, NOT_AT_ALL, WORDS
 
 COUNTS = {("a", "x"): 4507, ("a", "y"): 1511, ("b", "x"): 1013, ("b", "y"): 3019}
 """Counts that occur in a file only if they were written there."""

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from ldpopt.measures.estimators import confidence_intervals
-from ldpopt.measures.intervals import score_intervals
+from ldpopt.measures.frequency_intervals import score_intervals
 from ldpopt.mechanisms import randomized_response
 
 SHAPES = [(2, 2), (2, 5), (3, 4), (5, 1), (10, 1), (4, 12), (31, 1), (10, 9), (12, 36), (6, 72)]

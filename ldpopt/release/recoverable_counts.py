@@ -21,7 +21,7 @@ import numpy as np
 
 from ldpopt.core.exact import RECOVERABLE, treats_alike
 from ldpopt.core.validate import Array
-from ldpopt.release.summaries import CHOSEN, FIXED
+from ldpopt.release.method_summaries import CHOSEN, FIXED
 from ldpopt.tables.domain import Domain
 
 NOT_AT_ALL, APPROXIMATELY, EXACTLY = RECOVERABLE

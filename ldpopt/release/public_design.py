@@ -2,8 +2,8 @@
 
 The file holds the mechanism, what its rows mean, the promise, and the level that holds whatever the
 distribution of the data. Beware: most methods make the mechanism for the counts, which can then be
-computed back from it (:mod:`ldpopt.release.recovering`), and the labels name what occurs in the table;
-neither is protected.
+computed back from it (:mod:`ldpopt.release.recoverable_counts`), and the labels name what occurs in
+the table; neither is protected.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ldpopt.measures.levels import Level, rldp_level
 from ldpopt.mechanisms.randomizer import Randomizer
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.models.uncertainty_sets import AllDistributions
-from ldpopt.release.matrix import Matrix
-from ldpopt.release.recovering import recovery
+from ldpopt.release.matrix_randomizer import Matrix
+from ldpopt.release.recoverable_counts import recovery
 from ldpopt.tables.domain import Domain
 
 SECTION = "public"
@@ -133,7 +133,7 @@ class PublicDesign(Released):
         level: the secret is hidden at this level whatever the distribution of the data; None if its file
             states none (:func:`published` does so where no level up to 30 holds).
         recoverable: how well the counts can be computed back from the mechanism, of
-            :data:`ldpopt.release.recovering.WORDS`; None if its file does not say it.
+            :data:`ldpopt.release.recoverable_counts.WORDS`; None if its file does not say it.
         salt: digits in the file that nobody can guess who does not have it; None where the mechanism
             holds no counts, and for a file that was written without.
     """

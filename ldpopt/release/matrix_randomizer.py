@@ -20,8 +20,8 @@ from ldpopt.core.problem import Problem, Uncertainty
 from ldpopt.core.rounding import percent
 from ldpopt.core.validate import Array
 from ldpopt.measures.confidence_ranges import confidence_intervals
+from ldpopt.measures.frequency_intervals import are_solved, unbiased, unbiased_weights
 from ldpopt.measures.information_metrics import mutual_information
-from ldpopt.measures.intervals import are_solved, unbiased, unbiased_weights
 from ldpopt.mechanisms.randomizer import (
     BITS,
     MOST_VECTORS,
@@ -38,7 +38,7 @@ from ldpopt.mechanisms.randomizer import (
 )
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
-from ldpopt.release.recovering import recoverable
+from ldpopt.release.recoverable_counts import recoverable
 
 MOST_INPUTS = 2 ** (64 - BITS) - 1
 
@@ -107,7 +107,7 @@ class Matrix(Randomizer):
         return found
 
     def recoverable(self, width: int, method: str, epsilon: float) -> str:
-        """See :func:`ldpopt.release.recovering.recoverable`.
+        """See :func:`ldpopt.release.recoverable_counts.recoverable`.
 
         Args:
             width: the number of public values.
