@@ -335,6 +335,22 @@ def _observed(of: Subject, p: Array) -> Iterator[Measured]:
         "probability",
         "the chance of the same attacker after seeing one report",
     )
+    if of.public_names:
+        joint = p.reshape(-1, len(of.public_names))
+        yield Measured(
+            "blind-guess-given-public",
+            "the same for whoever knows the public value",
+            float(joint.max(axis=0).sum()),
+            "probability",
+            "the chance to guess the secret of a person whose public value is known, without a report",
+        )
+        yield Measured(
+            "guess-given-public",
+            "the same from a report",
+            float(information_metrics.attacker_success_given_public(of.mechanism, joint)),
+            "probability",
+            "the chance of whoever knows the public value after seeing one report",
+        )
 
 
 # ------------------------------------------------------------ words

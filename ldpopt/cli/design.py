@@ -37,6 +37,19 @@ RESERVED, MOST_RESERVED = 0.5, 3.0
 With ``--compare`` the whole share is kept: the other methods come first.
 """
 
+FIRST_SCREEN = (
+    "outcome",
+    "beware",
+    "merged",
+    "promise",
+    "it holds",
+    "certificate",
+    "wrote",
+    "publish",
+    "next",
+)
+"""The facts that are printed without ``--explain``."""
+
 
 def design(
     table: given.TableName,
@@ -82,6 +95,9 @@ def design(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for solves and check; default: 30, with --compare 120.")
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print also method, proven bounds, audit and estimates.")
+    ] = False,
     force: given.Force = False,
     as_json: given.AsJson = False,
 ) -> None:
@@ -163,7 +179,8 @@ def design(
         if found:
             print_comparison(found, made, goal, asked)
         reading = _reading(sep, encoding, missing)
-        _print_design(made, table, reading, out, asked, goal)
+        facts = _facts(made, table, reading, out, asked, goal)
+        print_facts(facts if explain else _first_screen(facts))
     raise typer.Exit(EXIT_CODES[made.verification.verdict])
 
 
@@ -191,14 +208,16 @@ def _print_unfinished(made: Design, found: dict[str, Design | str], out: Path, a
     say(f"wrote {out} by {made.method} [not checked]; check it with: ldpopt verify {out}")
 
 
-def _print_design(
-    made: Design,
-    table: str,
-    reading: list[str],
-    out: Path,
-    queries: list[str],
-    goal: str,
-) -> None:
+def _first_screen(facts: dict[str, str]) -> dict[str, str]:
+    """Keep what a person decides on."""
+    first = {name: facts[name] for name in FIRST_SCREEN if name in facts}
+    return {**first, "certificate": f"{facts['certificate']}; more with --explain"}
+
+
+def _facts(
+    made: Design, table: str, reading: list[str], out: Path, queries: list[str], goal: str
+) -> dict[str, str]:
+    """Say everything that is known of a design, a line each."""
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release import promises
     from ldpopt.release.public_design import public_path
@@ -210,10 +229,11 @@ def _print_design(
     if promises.merging(made):
         status = status.replace("optimal among", "the best among")
     more_time = f"; the checker ran out of time, so give it more: ldpopt verify {out} --budget 600"
-    facts = {
+    return {
         "outcome": f"{promises.outcome(made, queries)} [{NOT_CHECKED}]"
         f"{promises.advice(made, goal, queries)}",
         **({"merged": verification.marked(promises.merging(made))} if promises.merging(made) else {}),
+        **({"groups": promises.merged_groups(made)} if promises.merging(made) else {}),
         "table": f"{table}, {int(question.counts.sum()):,} rows",
         "secret": f"{domain.secret.name} ({len(domain.secret)} values)",
         "public": "–" if public is None else f"{public.name} ({len(public)} values)",
@@ -229,14 +249,13 @@ def _print_design(
         "audit": f"{promises.attained(made)} [{NOT_CHECKED}]",
         "estimates": f"{promises.learnable(made)} [{NOT_CHECKED}]",
         **({"beware": f"{promises.caveat(made)} [{NOT_CHECKED}]"} if promises.caveat(made) else {}),
-        "note": f"{out} contains the counts of the table: design on data that may be known",
+        "counts": made.recovery,
+        "wrote": f"{out}, with the counts of the table; check it with: ldpopt verify {out}",
         "publish": f"{public_path(out)}: {_publishable(made)}",
-        "wrote": f"{out}; check it with: ldpopt verify {out}",
         "next": shlex.join(
             ["ldpopt", "privatize", table, *reading, "--mechanism", str(out), "-o", "released.csv"]
         ),
     }
-    print_facts(facts)
 
 
 def _made_by(solver: str) -> str:
@@ -247,19 +266,15 @@ def _made_by(solver: str) -> str:
 
 
 def _publishable(made: Design) -> str:
-    """Say what the public file still proves, and what it reveals of the table."""
+    """Say what the public file still proves."""
     from ldpopt.core.exact import MOST_EPSILON
 
     level = made.public.level
     if made.public.universal:
-        said = "it proves the promise, too"
-    elif level is None:
-        said = "it proves no level, as the promise is about the counts and no level up to "
-        said += f"{MOST_EPSILON:g} holds for all distributions"
-    else:
-        said = f"it proves only the level {at_most(level)}, as the promise is about the counts"
-    counts = made.recovery[0].upper() + made.recovery[1:]
-    return f"{said}. {counts}"
+        return "it proves the promise, too"
+    if level is None:
+        return f"it proves no level, as none up to {MOST_EPSILON:g} holds for all distributions"
+    return f"it proves only the level {at_most(level)}, as the promise is about the counts"
 
 
 def _utility(made: Design) -> str:

@@ -275,6 +275,22 @@ def attacker_success(m: Channel | ArrayLike, p: ArrayLike) -> Estimate:
     return Estimate(float((q[:, None] * W).max(axis=0).sum()))
 
 
+def attacker_success_given_public(m: Channel | ArrayLike, joint: ArrayLike) -> Estimate:
+    """Compute the chance Σ_uy max_s p(s, u) W[(s, u), y] that whoever knows u guesses s from one report.
+
+    Args:
+        m: the mechanism, its inputs all (s, u) in order.
+        joint: the distribution p[s][u].
+
+    >>> W = [[1, 0], [1, 0], [0, 1], [1, 0]]
+    >>> float(attacker_success_given_public(W, [[0.25, 0.25], [0.25, 0.25]]))
+    0.75
+    """
+    p = np.asarray(joint, dtype=float)
+    W, q = _known(m, p.ravel())
+    return Estimate(float((q[:, None] * W).reshape(*p.shape, -1).max(axis=0).sum()))
+
+
 # ---------------------------------------------------------------- input
 
 

@@ -12,7 +12,7 @@ from ldpopt.measures.levels import Level
 from ldpopt.mechanisms.encodings import SubsetSelection
 from ldpopt.mechanisms.randomizer import WorstReport
 from ldpopt.problems.polyopt import PolyOpt
-from ldpopt.release.accuracy import Accuracy
+from ldpopt.release.accuracy import Accuracy, data_accuracies
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.methods import METHODS
@@ -95,10 +95,17 @@ def promise_of(made: AnyDesign, method: str) -> str:
 
 def outcome(made: Design, queries: Sequence[str] = ()) -> str:
     """Say how precisely the reports of as many rows as the table's give the frequencies."""
-    n = int(made.question.counts.sum())
-    margins = ", ".join(f"{part.name} {margin(part, n)}" for part in made.accuracy(queries))
-    level = f" ({100 * LEVEL:g} %)" if "±" in margins else ""
-    return f"with your {n:,} rows: {margins}{level}"
+    n, counts, domain = made.rows, made.question.counts, made.domain
+    raw = data_accuracies(counts, domain, queries)
+    parts = sorted(made.accuracy(queries), key=lambda part: -part.margin(n))
+    alone = {part.name: margin(part, n).removesuffix(" points") for part in raw}
+    told = [
+        f"{part.name} {margin(part, n)} (without noise {alone[part.name]})"
+        for part in parts[:MOST_NAMED]
+    ]
+    more = len(parts) - MOST_NAMED
+    told += [f"{more} other column{'s' * (more > 1)} better"] if more > 0 else []
+    return f"with your {n:,} rows ({100 * LEVEL:g} %): {', '.join(told)}"
 
 
 def advice(made: Design, goal: str, queries: Sequence[str] = ()) -> str:
@@ -182,31 +189,31 @@ def caveat(made: Design) -> str:
     if made.domain.public is None or level <= epsilon * (1 + 1e-9):
         return ""
     secret, public = made.domain.secret.name, made.domain.public.name
-    factor = "without limit" if level == math.inf else f"by a factor of {_at_most_a_million(level)}"
+    blind, seen = (round(100 * chance) for chance in made.guesses_given_public)
     return (
-        f"whoever knows the {public} of a person can tell two values of {secret} apart {factor}; "
-        "--robust all hides it from them, too"
+        f"whoever knows the {public} of a person guesses {secret} right in {blind} of 100 cases, "
+        f"with one report in {seen}; --robust all hides it from them, too"
     )
-
-
-def _at_most_a_million(level: float) -> str:
-    """Write e^level; beyond a million the number says nothing more."""
-    return f"{math.exp(level):.3g}" if level <= math.log(1e6) else "more than a million"
 
 
 def merging(made: Design) -> str:
-    """Say which public values the mechanism merges, and what that costs at most; "" for none."""
+    """Say whether the mechanism merges public values, and what that costs at most; "" for not."""
     problem, public = made.result.problem, made.domain.public
     if not isinstance(problem, PolyOpt) or problem.groups is None or public is None:
         return ""
-    groups = [_named(public.labels, problem.groups, g) for g in range(max(problem.groups) + 1)]
     ceiling = next((c.value for c in made.verification.claims if c.about == CEILING and c.holds), None)
     lost = None if ceiling is None else math.nextafter(ceiling - made.information, math.inf)
     cost = "" if lost is None else f"; that costs at most {at_most(lost)} nats"
-    return (
-        f"the {len(public)} values of {public.name} are told apart as {len(groups)} groups: "
-        f"{'; '.join(groups)}{cost}"
-    )
+    groups = max(problem.groups) + 1
+    return f"the {len(public)} values of {public.name} are told apart as {groups} groups{cost}"
+
+
+def merged_groups(made: Design) -> str:
+    """Name the groups of public values that the mechanism merges; "" for none."""
+    problem, public = made.result.problem, made.domain.public
+    if not isinstance(problem, PolyOpt) or problem.groups is None or public is None:
+        return ""
+    return "; ".join(_named(public.labels, problem.groups, g) for g in range(max(problem.groups) + 1))
 
 
 def _named(labels: Sequence[str], groups: Sequence[int], group: int) -> str:

@@ -41,7 +41,7 @@ def work(tmp_path_factory, ldpopt):
 
 
 def test_design_says_what_it_did(work, ldpopt):
-    said = ldpopt("design", "table.parquet", *DESIGN, "-o", "again.json", cwd=work)
+    said = ldpopt("design", "table.parquet", *DESIGN, "--explain", "-o", "again.json", cwd=work)
     assert said.code == 0
     for words in (
         "table.parquet, 400 rows",
@@ -49,8 +49,8 @@ def test_design_says_what_it_did(work, ldpopt):
         "no report is more than 2.72 times as likely for one value of sex as for another",
         "for all distributions that a χ² test at 0.05 does not reject",
         "the independent checker verifies every claim",
-        "whoever knows the job of a person can tell two values of sex apart",
-        "contains the counts of the table",
+        "whoever knows the job of a person guesses sex right in ",
+        "again.json, with the counts of the table",
         "ldpopt privatize table.parquet --mechanism again.json",
     ):
         assert words in said.out
@@ -140,7 +140,9 @@ def test_what_the_checker_does_not_decide_in_time_is_undecided(work, ldpopt, mon
 
 def test_bins_and_known(work, ldpopt):
     options = ("--secret", "sex", "--public", "age", "--epsilon", "1", "--known")
-    said = ldpopt("design", "table.csv", *options, "--bins", "age=3", "-o", "b.json", cwd=work)
+    said = ldpopt(
+        "design", "table.csv", *options, "--explain", "--bins", "age=3", "-o", "b.json", cwd=work
+    )
     assert "age (3 values)" in said.out
     assert "if the data have the distribution of the table" in said.out
     others = ("--bins", "age=30,60", "--method", "srr", "-o", "b.json", "--force")
@@ -183,7 +185,7 @@ def test_estimates_outside_of_0_to_1_are_told(work, ldpopt):
 
 
 def test_a_second_release_is_warned_about_with_the_exact_level(work, ldpopt):
-    designed = ldpopt("design", "table.csv", *DESIGN, "-o", "twice.json", cwd=work)
+    designed = ldpopt("design", "table.csv", *DESIGN, "--explain", "-o", "twice.json", cwd=work)
     first = ldpopt("privatize", "table.csv", "-m", "twice.json", "-o", "t1.csv", cwd=work)
     assert first.err == ""
     second = ldpopt("privatize", "table.csv", "-m", "twice.json", "-o", "t2.csv", cwd=work)
@@ -307,7 +309,7 @@ def test_nothing_is_written_over_an_input_or_a_device(work, command, ldpopt):
 def test_a_name_with_a_comma(work, ldpopt):
     TABLE.rename(columns={"job": "job, last"}).to_csv(work / "comma.csv", index=False)
     options = ("--secret", "sex", "--public", '"job, last"', "--epsilon", "1", "--method", "srr")
-    said = ldpopt("design", "comma.csv", *options, "-o", "comma.json", cwd=work)
+    said = ldpopt("design", "comma.csv", *options, "--explain", "-o", "comma.json", cwd=work)
     assert 'public       "job, last" (3 values)' in said.out
 
 

@@ -1,6 +1,7 @@
 """What is printed as a fact comes from a verified claim, or is marked."""
 
 import json
+import textwrap
 
 import numpy as np
 import pytest
@@ -9,10 +10,20 @@ from ldpopt.checker.kernel.claims import Claim
 from ldpopt.engine import verifying
 from ldpopt.engine.verifying import Verification
 from ldpopt.release import promises
-from ldpopt.release.designing import design
+from ldpopt.release.designing import design, load_design
 
 SPEC = {"problem": "staircase", "params": {"epsilon": 1.0, "prior": [0.5, 0.3, 0.2]}}
-DESIGN = ("design", "adult:sex-race", "--secret", "sex", "--public", "race", "--epsilon", "1")
+DESIGN = (
+    "design",
+    "adult:sex-race",
+    "--secret",
+    "sex",
+    "--public",
+    "race",
+    "--epsilon",
+    "1",
+    "--explain",
+)
 
 
 def lines(said):
@@ -130,7 +141,9 @@ def test_a_promise_does_not_wait_for_what_goes_beyond_it(private, value, mark, w
 def test_bounds_are_rounded_to_their_side(tmp_path, ldpopt):
     """e^0.7 is 2.01375…: a report may be more than 2.01 times as likely."""
     asked = ("adult:sex-race", "--secret", "sex", "--public", "race", "--epsilon", "0.7")
-    found = lines(ldpopt("design", *asked, "--method", "staircase", "-o", "m.json", cwd=tmp_path))
+    found = lines(
+        ldpopt("design", *asked, "--explain", "--method", "staircase", "-o", "m.json", cwd=tmp_path)
+    )
     assert "no report is more than 2.02 times as likely" in found["promise"]
     bound = json.loads((tmp_path / "m.json").read_text())["bound"]
     assert bound <= float(found["utility"].rpartition(" ")[2]) <= bound * (1 + 1e-3)
@@ -142,3 +155,26 @@ def test_bounds_are_rounded_to_their_side(tmp_path, ldpopt):
 
 def test_a_promise_without_any_other_claim_is_not_checked():
     assert Verification((Claim("v", "exact", None, "value"),)).marked_promise("x") == "x [not checked]"
+
+
+def test_the_first_screen_has_ten_lines_and_says_what_a_weaker_promise_costs(tmp_path, ldpopt):
+    said = ldpopt(*DESIGN[:-1], "--robust", "chi2", "--method", "cr", "-o", "m.json", cwd=tmp_path)
+    found = lines(said)
+    shown = [
+        line
+        for name, text in found.items()
+        for line in ([text] if name == "next" else textwrap.wrap(text, 100 - len("certificate  ")))
+    ]
+    assert len(shown) <= 10
+    assert list(found)[:2] == ["outcome", "beware"]
+    made = load_design(tmp_path / "m.json")
+    p, rng = made.question.p_hat, np.random.default_rng(0)
+    x = rng.choice(p.size, size=100_000, p=p.ravel())
+    y = made.mechanism.sample(x, rng)
+    secret, public = np.divmod(x, p.shape[1])
+    joint = made.mechanism.matrix.reshape(*p.shape, -1) * p[:, :, None]
+    right = (joint[:, public, y].argmax(axis=0) == secret).mean()
+    blind, seen = made.guesses_given_public
+    assert abs(right - seen) < 0.01
+    often, more = round(100 * blind), round(100 * seen)
+    assert f"right in {often} of 100 cases, with one report in {more}" in found["beware"]

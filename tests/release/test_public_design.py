@@ -128,13 +128,14 @@ def test_which_mechanisms_do_not_depend_on_the_counts(name, reports):
 
 
 def test_design_says_what_the_public_file_proves_and_tells(tmp_path, ldpopt):
-    words = ("design", "adult:sex-race", "--secret", "sex", "--public", "race", "--epsilon", "1")
+    words = ("design", "adult:sex-race", "--explain", "--secret", "sex", "--public", "race")
+    words += ("--epsilon", "1")
     fixed = ldpopt(*words, "--method", "srr", "-o", "srr.json", cwd=tmp_path).out
     assert "no count can be computed back from it [not checked]" in fixed
     assert "Where no method was named, the counts chose this one" in fixed
     assert "Its labels name what occurs in the table" in fixed
     fitted = ldpopt(*words, "--method", "cr", "-o", "cr.json", cwd=tmp_path)
-    assert "it proves no level, as the promise is about the counts and no level up to 30" in fitted.out
+    assert "it proves no level, as none up to 30 holds for all distributions" in fitted.out
     for said in (fitted.out, fitted.err):  # the warning comes before the file, and again at the end
         assert "the counts of the table can be computed back from the mechanism exactly" in said
     assert fitted.err.startswith("warning: cr.public.json: take it that")
