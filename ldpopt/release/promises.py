@@ -20,6 +20,8 @@ from ldpopt.release.safe_columns import Exposed
 
 FAR_BETTER = 2.0
 """How many times as precise the frequencies of another mechanism must be to be worth a word."""
+BEYOND_DOUBT = math.log(1e6)
+"""The level at which a report tells two secrets apart by a factor of a million."""
 MOST_NAMED = 3
 """Values of a group that are named."""
 
@@ -190,9 +192,10 @@ def caveat(made: Design) -> str:
         return ""
     secret, public = made.domain.secret.name, made.domain.public.name
     blind, seen = (round(100 * chance) for chance in made.guesses_given_public)
+    sure = ", some beyond doubt" if level > BEYOND_DOUBT else ""
     return (
         f"whoever knows the {public} of a person guesses {secret} right in {blind} of 100 cases, "
-        f"with one report in {seen}; --robust all hides it from them, too"
+        f"with one report in {seen}{sure}; --robust all hides it from them"
     )
 
 
