@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,7 @@ from ldpopt.core.rounding import at_least, at_most, bound_text, plain_number, va
 
 if TYPE_CHECKING:
     from ldpopt.release.designed import Design
+    from ldpopt.tables.domain import Attribute
 
 COMPARING = 0.8
 """The share of the time left for the other methods; the rest is for the check of their claims."""
@@ -179,8 +181,7 @@ def design(
         if found:
             print_comparison(found, made, goal, asked)
         reading = _reading(sep, encoding, missing)
-        facts = _facts(made, table, reading, out, asked, goal)
-        print_facts(facts if explain else _first_screen(facts))
+        _print_design(_facts(made, table, reading, out, asked, goal), explain)
     raise typer.Exit(EXIT_CODES[made.verification.verdict])
 
 
@@ -208,54 +209,64 @@ def _print_unfinished(made: Design, found: dict[str, Design | str], out: Path, a
     say(f"wrote {out} by {made.method} [not checked]; check it with: ldpopt verify {out}")
 
 
-def _first_screen(facts: dict[str, str]) -> dict[str, str]:
-    """Keep what a person decides on."""
-    first = {name: facts[name] for name in FIRST_SCREEN if name in facts}
-    return {**first, "certificate": f"{facts['certificate']}; more with --explain"}
+def _print_design(facts: dict[str, Callable[[], str]], explain: bool) -> None:
+    """Print what a person decides on, or everything; what does not apply is empty, and left out."""
+    shown = {name: facts[name]() for name in (facts if explain else FIRST_SCREEN)}
+    if not explain:
+        shown["certificate"] += "; more with --explain"
+    print_facts({name: text for name, text in shown.items() if text})
 
 
 def _facts(
     made: Design, table: str, reading: list[str], out: Path, queries: list[str], goal: str
-) -> dict[str, str]:
-    """Say everything that is known of a design, a line each."""
+) -> dict[str, Callable[[], str]]:
+    """Say everything that is known of a design, a line each: some take long, so none is said unasked."""
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release import promises
     from ldpopt.release.public_design import public_path
     from ldpopt.release.release_ledger import repetition
 
-    result, question, domain, public = made.result, made.question, made.domain, made.domain.public
-    verification = made.verification
+    result, domain, verification = made.result, made.domain, made.verification
+    merged, caveat = promises.merging(made), promises.caveat(made)
     status = verification.status(result.status.value)
-    if promises.merging(made):
+    if merged:
         status = status.replace("optimal among", "the best among")
     more_time = f"; the checker ran out of time, so give it more: ldpopt verify {out} --budget 600"
+    then = ["ldpopt", "privatize", table, *reading, "--mechanism", str(out), "-o", "released.csv"]
+    how = f"{_made_by(result.solver)} in {result.seconds:.1f} s"
     return {
-        "outcome": f"{promises.outcome(made, queries)} [{NOT_CHECKED}]"
-        f"{promises.advice(made, goal, queries)}",
-        **({"merged": verification.marked(promises.merging(made))} if promises.merging(made) else {}),
-        **({"groups": promises.merged_groups(made)} if promises.merging(made) else {}),
-        "table": f"{table}, {int(question.counts.sum()):,} rows",
-        "secret": f"{domain.secret.name} ({len(domain.secret)} values)",
-        "public": "–" if public is None else f"{public.name} ({len(public)} values)",
-        "promise": verification.marked_promise(promises.promise(made)),
-        "it holds": verification.marked_promise(promises.holds_for(made)),
-        "repeated": f"{repetition(made)} [{NOT_CHECKED}]",
-        "method": promises.method(made),
-        "utility": verification.marked(_utility(made)),
-        "proven": verification.proven or "nothing about better mechanisms",
-        "status": f"{verification.marked(status)}, {_made_by(result.solver)} in {result.seconds:.1f} s",
-        "certificate": verification.summary + (more_time if verification.verdict is None else ""),
-        "share": f"{_share(made)} [{NOT_CHECKED}]",
-        "audit": f"{promises.attained(made)} [{NOT_CHECKED}]",
-        "estimates": f"{promises.learnable(made)} [{NOT_CHECKED}]",
-        **({"beware": f"{promises.caveat(made)} [{NOT_CHECKED}]"} if promises.caveat(made) else {}),
-        "counts": made.recovery,
-        "wrote": f"{out}, with the counts of the table; check it with: ldpopt verify {out}",
-        "publish": f"{public_path(out)}: {_publishable(made)}",
-        "next": shlex.join(
-            ["ldpopt", "privatize", table, *reading, "--mechanism", str(out), "-o", "released.csv"]
+        "outcome": lambda: (
+            f"{promises.outcome(made, queries)} [{NOT_CHECKED}]{promises.advice(made, goal, queries)}"
         ),
+        "merged": lambda: verification.marked(merged) if merged else "",
+        "groups": lambda: "; ".join(promises.merged_groups(made)),
+        "table": lambda: f"{table}, {made.rows:,} rows",
+        "secret": lambda: _column(domain.secret),
+        "public": lambda: "–" if domain.public is None else _column(domain.public),
+        "promise": lambda: verification.marked_promise(promises.promise(made)),
+        "it holds": lambda: verification.marked_promise(promises.holds_for(made)),
+        "repeated": lambda: f"{repetition(made)} [{NOT_CHECKED}]",
+        "method": lambda: promises.method(made),
+        "utility": lambda: verification.marked(_utility(made)),
+        "proven": lambda: verification.proven or "nothing about better mechanisms",
+        "status": lambda: f"{verification.marked(status)}, {how}",
+        "certificate": lambda: (
+            verification.summary + (more_time if verification.verdict is None else "")
+        ),
+        "share": lambda: f"{_share(made)} [{NOT_CHECKED}]",
+        "audit": lambda: f"{promises.attained(made)} [{NOT_CHECKED}]",
+        "estimates": lambda: f"{promises.learnable(made)} [{NOT_CHECKED}]",
+        "beware": lambda: f"{caveat} [{NOT_CHECKED}]" if caveat else "",
+        "counts": lambda: made.recovery,
+        "wrote": lambda: f"{out}, with the counts of the table; check it with: ldpopt verify {out}",
+        "publish": lambda: f"{public_path(out)}: {_publishable(made)}",
+        "next": lambda: shlex.join(then),
     }
+
+
+def _column(attribute: Attribute) -> str:
+    """Name a column, and say how many values it has."""
+    return f"{attribute.name} ({len(attribute)} values)"
 
 
 def _made_by(solver: str) -> str:

@@ -20,7 +20,7 @@ from ldpopt.release.safe_columns import Exposed
 
 FAR_BETTER = 2.0
 """How many times as precise the frequencies of another mechanism must be to be worth a word."""
-BEYOND_DOUBT = math.log(1e6)
+A_MILLION = math.log(1e6)
 """The level at which a report tells two secrets apart by a factor of a million."""
 MOST_NAMED = 3
 """Values of a group that are named."""
@@ -101,13 +101,13 @@ def outcome(made: Design, queries: Sequence[str] = ()) -> str:
     raw = data_accuracies(counts, domain, queries)
     parts = sorted(made.accuracy(queries), key=lambda part: -part.margin(n))
     alone = {part.name: margin(part, n).removesuffix(" points") for part in raw}
-    told = [
+    known = [
         f"{part.name} {margin(part, n)} (without noise {alone[part.name]})"
         for part in parts[:MOST_NAMED]
     ]
     more = len(parts) - MOST_NAMED
-    told += [f"{more} other column{'s' * (more > 1)} better"] if more > 0 else []
-    return f"with your {n:,} rows ({100 * LEVEL:g} %): {', '.join(told)}"
+    known += [f"{more} other column{'s' * (more > 1)} no worse"] if more > 0 else []
+    return f"with your {n:,} rows ({100 * LEVEL:g} %): {', '.join(known)}"
 
 
 def advice(made: Design, goal: str, queries: Sequence[str] = ()) -> str:
@@ -192,7 +192,7 @@ def caveat(made: Design) -> str:
         return ""
     secret, public = made.domain.secret.name, made.domain.public.name
     blind, seen = (round(100 * chance) for chance in made.guesses_given_public)
-    sure = ", some beyond doubt" if level > BEYOND_DOUBT else ""
+    sure = ", some odds × over a million" if level > A_MILLION else ""
     return (
         f"whoever knows the {public} of a person guesses {secret} right in {blind} of 100 cases, "
         f"with one report in {seen}{sure}; --robust all hides it from them"
@@ -201,22 +201,22 @@ def caveat(made: Design) -> str:
 
 def merging(made: Design) -> str:
     """Say whether the mechanism merges public values, and what that costs at most; "" for not."""
-    problem, public = made.result.problem, made.domain.public
-    if not isinstance(problem, PolyOpt) or problem.groups is None or public is None:
+    if not (groups := merged_groups(made)):
         return ""
     ceiling = next((c.value for c in made.verification.claims if c.about == CEILING and c.holds), None)
     lost = None if ceiling is None else math.nextafter(ceiling - made.information, math.inf)
     cost = "" if lost is None else f"; that costs at most {at_most(lost)} nats"
-    groups = max(problem.groups) + 1
-    return f"the {len(public)} values of {public.name} are told apart as {groups} groups{cost}"
+    public = made.domain.public
+    assert public is not None
+    return f"the {len(public)} values of {public.name} are told apart as {len(groups)} groups{cost}"
 
 
-def merged_groups(made: Design) -> str:
-    """Name the groups of public values that the mechanism merges; "" for none."""
+def merged_groups(made: Design) -> list[str]:
+    """Name the groups of public values that the mechanism merges; none if it merges none."""
     problem, public = made.result.problem, made.domain.public
     if not isinstance(problem, PolyOpt) or problem.groups is None or public is None:
-        return ""
-    return "; ".join(_named(public.labels, problem.groups, g) for g in range(max(problem.groups) + 1))
+        return []
+    return [_named(public.labels, problem.groups, g) for g in range(max(problem.groups) + 1)]
 
 
 def _named(labels: Sequence[str], groups: Sequence[int], group: int) -> str:

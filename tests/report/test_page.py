@@ -58,7 +58,7 @@ def test_what_the_promise_does_not_cover_is_said(tmp_path):
     (text,) = report.parts([read(tmp_path / "robust.json")], 0)[0].signing.beware
     assert made.level_given_public > 30  # the repair lifts zeros to the last bits of a float
     assert text.startswith("whoever knows the race of a person guesses sex right in 67 of 100 cases")
-    assert "some beyond doubt" in text
+    assert "some odds × over a million" in text
 
 
 def test_every_probability_is_in_its_labelled_row(files, written):
