@@ -1,23 +1,21 @@
-"""``program``: composed questions; multipliers entry by entry, rays as all k − 1 planes that meet.
+"""``program``: composed questions; multipliers entry by entry, rays where k − 1 planes meet.
 
 A number is {c: a rational}, Σ_c a e^c, and a linear function {c: a list}. So what holds without
 exponentials is decided exactly, and all else by one comparison of intervals.
 """
 
 import itertools
-import math
 from fractions import Fraction
 
 from mpmath import iv
 
 from second_checker import columns, queries
+from second_checker.flats import rays
 from second_checker.intervals import both, interval, surely, top, total
 from second_checker.levels import Set
 from second_checker.notions import ANY, of_notion
 from second_checker.reading import demand, distribution, in_order, keys, matrix, number, numbers, whole
 
-MOST_PLANES = 20_000
-"""How many sets of k − 1 planes are tried for each cone."""
 LARGEST = 1e15
 """What numbers of a question may be."""
 
@@ -377,11 +375,10 @@ def is_bound_of_two(bound, goal, notions, budgets):
     for first, second in itertools.combinations_with_replacement(cones, 2):
         rows = shared + [[*rational(row), Fraction(0)] for row in first]
         rows += [[*(-a for a in row), sum(row)] for row in map(rational, second)]
-        planes = [[Fraction(int(x == z)) for z in range(k + 1)] for x in range(k + 1)] + rows
-        planes = list(dict.fromkeys(filter(None, map(scaled, planes))))
-        if math.comb(len(planes), k) > MOST_PLANES:
+        found = rays(k + 1, rows)
+        if found is None:
             return None
-        for ray in dict.fromkeys(rays(planes, k + 1, rows)):
+        for ray in found:
             w = [a / ray[k] for a in ray[:k]]
             pair = [w, [1 - a for a in w]]
             worths = summed([goal.worth(v) if any(v) else Fraction(0) for v in pair])
@@ -471,22 +468,22 @@ def rational(function):
 def dominates(beta, goal, cone, paid):
     """Whether g(w) − Σ λ_j max_l c_jl·w ≤ β·w for all w of a cone.
 
-    The planes c_jl·w = c_jl'·w cut the cone into parts on which the left side is convex. A ray of a part
-    lies on k − 1 independent planes, of these and of the cone's own.
+    The planes c_jl·w = c_jl'·w cut the cone into parts on which the left side is convex: the rays of the
+    parts suffice.
     """
     k = goal.k
     rows = [rational(row) for row in cone]
     paid = [(price, [rational(part) for part in parts]) for price, parts in paid]
-    planes = [[Fraction(int(x == z)) for z in range(k)] for x in range(k)] + rows
-    for _, parts in paid:
-        planes += [
-            [a - b for a, b in zip(*pair, strict=True)] for pair in itertools.combinations(parts, 2)
-        ]
-    planes = list(dict.fromkeys(filter(None, map(scaled, planes))))
-    if math.comb(len(planes), k - 1) > MOST_PLANES:
+    planes = [
+        [a - b for a, b in zip(*pair, strict=True)]
+        for _, parts in paid
+        for pair in itertools.combinations(parts, 2)
+    ]
+    found = rays(k, rows, planes)
+    if found is None:
         return None
     answers = {True}
-    for w in dict.fromkeys(rays(planes, k, rows)):
+    for w in found:
         worth = goal.worth(w)
         if worth is None:
             return False
@@ -495,40 +492,3 @@ def dominates(beta, goal, cone, paid):
         if False in answers:
             return False
     return both(*answers)
-
-
-def scaled(plane):
-    """The plane with its first entry 1; None if it has none."""
-    first = next((a for a in plane if a), None)
-    return None if first is None else tuple(a / first for a in plane)
-
-
-def rays(planes, k, rows):
-    """The w ≥ 0 with largest entry 1 and D w ≤ 0 that lie on k − 1 independent planes."""
-    for free in meeting(planes, [], k):
-        for sign in (1, -1):
-            w = [sign * x for x in free]
-            if min(w) >= 0 and all(dot(row, w) <= 0 for row in rows):
-                yield tuple(x / max(w) for x in w)
-
-
-def meeting(planes, reduced, k):
-    """The line on which k − 1 independent planes meet, for all choices; reduced: (pivot, row) so far."""
-    if len(reduced) == k - 1:
-        pivots = dict(reduced)
-        (free,) = set(range(k)) - set(pivots)
-        yield [Fraction(1) if x == free else -pivots[x][free] for x in range(k)]
-        return
-    for n, plane in enumerate(planes):
-        row = plane
-        for pivot, known in reduced:
-            if row[pivot]:
-                row = [a - row[pivot] * b for a, b in zip(row, known, strict=True)]
-        pivot = next((x for x, a in enumerate(row) if a), None)
-        if pivot is None:
-            continue
-        row = [a / row[pivot] for a in row]
-        others = [
-            (p, [a - known[pivot] * b for a, b in zip(known, row, strict=True)]) for p, known in reduced
-        ]
-        yield from meeting(planes[n + 1 :], [*others, (pivot, row)], k)

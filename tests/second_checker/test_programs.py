@@ -108,6 +108,36 @@ def test_two_reports_with_cuts(name):
     assert "verified" not in said(document)
 
 
+SIX = [0.3, 0.25, 0.15, 0.12, 0.1, 0.08]
+PLACES = np.abs(np.subtract.outer([0, 1, 2, 4, 5, 6], [0, 1, 2, 4, 5, 6]))
+AROUND = 3 * np.eye(6) - np.roll(np.eye(6), 1, axis=0)
+INFORMATION = objective.MutualInformation(SIX)
+EIGHT = {
+    "staircase": ([privacy.LDP(1)], INFORMATION),
+    "metric": ([privacy.Metric(0.5, PLACES)], objective.Loss(SIX, PLACES)),
+    "delta": ([privacy.LDP(1, delta=0.05)], objective.Guessing(SIX)),
+    "two promises": ([privacy.LDP(2), privacy.MaximalLeakage(0.7)], INFORMATION),
+    "pml": ([privacy.PML(0.5, SIX)], INFORMATION),
+    "sensitive": ([privacy.Sensitive(1, [0, 1])], INFORMATION),
+    "given": (
+        [privacy.Given(1, (2, 3))],
+        objective.Queries([[1, 0, 0, 1, 0, 0], [0, 1, 1, 0, 0, 1]], SIX),
+    ),
+    "cone": ([privacy.Cone(AROUND)], objective.Largest(np.eye(6))),
+}
+
+
+@pytest.mark.parametrize("name", EIGHT)
+def test_six_inputs(name):
+    """Both verify the optimum of each composition of the guide, at the size that the guide promises."""
+    notions, goal = EIGHT[name]
+    sides = [(PLACES, 9)] if name == "cone" else []
+    result = solve(Program(notions, goal, at_most=sides))
+    smooth = goal is INFORMATION or name == "given"
+    assert result.gap <= (1e-6 if smooth else 1e-9)
+    assert said(json.loads(json.dumps(result.to_json()))) == ("verified", "verified")
+
+
 SQUARE = [[0.3, 0.2], [0.15, 0.35]]
 FOUR = [0.3, 0.2, 0.15, 0.35]
 SEARCHED = ("hellinger", "kullback-leibler", "likelihood", "wasserstein")
