@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import AsJson, Force, Jobs, MechanismFile, Scheduler
-from ldpopt.cli.terminal import check_picture, end_as_decided, hang, print_table, tell, watching
+from ldpopt.cli.terminal import check_picture, end_as_decided, hang, print_table, save_plot, watching
 
 if TYPE_CHECKING:
     from ldpopt.release.estimating import Frequencies
@@ -59,8 +59,7 @@ def estimate(
         shown = [group for group in found.names if joint or group != "joint"]
         _print_frequencies(found, shown)
     if plot is not None:
-        found.plot(plot)
-        tell(f"wrote {plot}")
+        save_plot(found, plot)
     if isinstance(made, PublicDesign):
         end_as_decided(made)
 

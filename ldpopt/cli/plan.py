@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli import options as given
-from ldpopt.cli.terminal import check_picture, counting, hang, print_table, tell
+from ldpopt.cli.terminal import check_picture, counting, hang, print_table, save_plot, tell
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.rounding import plain_number
 
@@ -78,8 +78,7 @@ def plan(
             warn=lambda sentence: tell(f"note: {sentence}"),
         )
     if plot is not None:
-        found.plot(plot)
-        tell(f"wrote {plot}")
+        save_plot(found, plot)
     if as_json:
         wanted = None if found.wanted is None else _plain(found.wanted)
         points = [_plain(point) for point in found.points]

@@ -32,10 +32,13 @@ from rich.text import Text
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import EXIT_CODES, printable
+from ldpopt.core.files import save_figure
 from ldpopt.core.form import relative_gap
 
 if TYPE_CHECKING:
     from ldpopt.release.designing import AnyDesign
+    from ldpopt.release.estimating import Frequencies
+    from ldpopt.release.planning import Plan
 
 out_console = Console()
 err_console = Console(stderr=True)
@@ -198,6 +201,17 @@ def check_picture(path: Path, force: bool, *inputs: str | os.PathLike[str]) -> N
     check_output(path, force, *inputs)
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {path.name!r}")
+
+
+def save_plot(found: Frequencies | Plan, path: Path) -> None:
+    """Write the picture of what was found; no window is opened."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    figure = found.plot().get_figure(root=True)
+    assert figure is not None
+    save_figure(figure, path, dpi=140)
+    tell(f"wrote {path}")
 
 
 def end_as_decided(made: AnyDesign) -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from itertools import product as pairs
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpopt.core import notebook, validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.files import write_whole
 from ldpopt.core.validate import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Label = Hashable
 MOST_ENTRIES = 100_000_000
@@ -126,6 +132,18 @@ class Channel(ABC):
     def push(self, p: ArrayLike) -> Array:
         """Return the distribution of the output when the input has distribution p."""
         return distribution_over(len(self.inputs), "distribution", p) @ self.matrix
+
+    def mutual_information(self, prior: ArrayLike) -> float:
+        """Compute I(X; Y) in nats for X ~ prior.
+
+        >>> Mechanism([[1, 0], [0, 1]]).mutual_information([0.5, 0.5]).__round__(6)
+        0.693147
+        """
+        from scipy.special import xlogy
+
+        p, W = distribution_over(len(self.inputs), "prior", prior), self.matrix
+        r = p @ W
+        return max(float(p @ xlogy(W, W).sum(axis=1) - xlogy(r, r).sum()), 0.0)
 
 
 class Mechanism(Channel):
@@ -254,6 +272,18 @@ class Mechanism(Channel):
     def _alias_tables(self) -> tuple[Array, NDArray[np.int64]]:
         tables = [_alias_table(row) for row in self.matrix]
         return np.array([keep for keep, _ in tables]), np.array([alias for _, alias in tables])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the matrix, a row per input; the lighter, the more probable.
+
+        Args:
+            ax: where to draw; a new figure if not given.
+        """
+        return notebook.heat_map(ax, self.matrix, self.inputs, self.outputs)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the mechanism as JSON, exactly; :meth:`from_json` reads what the file holds."""
+        write_whole(path, json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False) + "\n")
 
     def to_json(self) -> dict[str, Any]:
         """Return the mechanism as plain data; the floats are exact, so nothing of the matrix is lost."""

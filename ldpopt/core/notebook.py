@@ -1,4 +1,4 @@
-"""Show objects as small HTML tables and pictures, and turn them into data frames, for notebooks."""
+"""Show objects as small HTML tables and pictures, as data frames and as axes, for notebooks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ldpopt.core.errors import MissingDependencyError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ldpopt.core.validate import Array
 
 MOST = 12
@@ -50,6 +52,43 @@ def frame(rows: Any, index: Sequence[object] | None = None, columns: Any = None)
     except ImportError:
         raise MissingDependencyError("to_frame needs the package 'pandas'") from None
     return pd.DataFrame(rows, index=index, columns=columns)
+
+
+def axes(ax: Axes | None, width: float = 6.4, height: float = 4.2) -> Axes:
+    """Return the axes to draw on: those given, or those of a new figure, which a notebook shows.
+
+    Args:
+        ax: the caller's own axes, or None.
+        width: of a new figure, in inches.
+        height: of a new figure, in inches.
+    """
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def heat_map(
+    ax: Axes | None, entries: Array, row_labels: Sequence[object], column_labels: Sequence[object]
+) -> Axes:
+    """Draw a mechanism, the lighter the more probable; at most MOST rows and columns are named.
+
+    Args:
+        ax: where to draw; a new figure if None.
+        entries: the probabilities, a row per input.
+        row_labels: a label per input.
+        column_labels: a label per report.
+    """
+    on = axes(ax)
+    image = on.imshow(entries, "cividis", aspect="auto", vmin=0, interpolation="nearest")
+    if len(row_labels) <= MOST:
+        on.set_yticks(range(len(row_labels)), [str(label) for label in row_labels])
+    if len(column_labels) <= MOST:
+        on.set_xticks(range(len(column_labels)), [str(label) for label in column_labels])
+    on.set(xlabel="report", ylabel="input")
+    on.figure.colorbar(image, ax=on, label="probability")
+    return on
 
 
 def _row(heading: object, *cells: object) -> str:

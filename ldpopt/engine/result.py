@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.engine.verifying import read_document, within
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -71,8 +74,11 @@ class Result:
     environment: dict[str, str] = field(default_factory=dict)
 
     @property
-    def mechanism(self) -> Mechanism | None:
-        """The designed mechanism, if there is one."""
+    def mechanism(self) -> Any:
+        """The designed :class:`ldpopt.Mechanism`; None if there is none.
+
+        It is untyped so that a strict type checker does not ask for a test of None after every solve.
+        """
         return self.answer if isinstance(self.answer, Mechanism) else None
 
     @property
@@ -80,6 +86,20 @@ class Result:
         """The dual vector that proves the bound, one entry per input; None where no proof has one."""
         found = (self.certificate.proof or {}).get("dual")
         return None if found is None else np.array(found, dtype=float)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mechanism, see :meth:`ldpopt.Mechanism.plot`.
+
+        Raises:
+            InvalidInputError: the answer is not a mechanism.
+        """
+        if self.mechanism is None:
+            raise InvalidInputError(
+                f"only a mechanism can be drawn; this result ({self.problem.kind}, "
+                f"{self.status.value}) has none"
+            )
+        axes: Axes = self.mechanism.plot(ax)
+        return axes
 
     def to_frame(self) -> Any:
         """Return the result as a pandas.DataFrame of one row; those of many results can be joined.

@@ -258,10 +258,7 @@ def entropy(p: ArrayLike) -> Estimate:
 
 def mutual_information(m: Channel | ArrayLike, p: ArrayLike) -> Estimate:
     """Compute I(X; Y) for X ~ p."""
-    W, q = _known(m, p)
-    r = q @ W
-    value = float(q @ xlogy(W, W).sum(axis=1) - xlogy(r, r).sum())
-    return Estimate(max(value, 0.0))
+    return Estimate(mechanism_of(m).mutual_information(p))
 
 
 def min_entropy_leakage(m: Channel | ArrayLike, p: ArrayLike) -> Estimate:

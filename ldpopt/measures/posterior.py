@@ -8,20 +8,18 @@ more values (10.6), and P is sampled otherwise, at a cost that does not grow wit
 from __future__ import annotations
 
 import math
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, reduce
 from itertools import accumulate
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, xlogy
 
-from ldpopt.core import validate
+from ldpopt.core import notebook, validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.files import save_figure
 from ldpopt.core.mechanism import Channel, Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.measures import posterior_sampler
@@ -29,10 +27,13 @@ from ldpopt.measures.channel import mechanism_of
 from ldpopt.measures.evidence import log_evidence
 from ldpopt.measures.linear_form_products import expanded
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
-from ldpopt.measures.posterior_marginals import BetaMixture, Empirical, Marginal, draw
+from ldpopt.measures.posterior_marginals import BetaMixture, Empirical, Marginal
 from ldpopt.measures.response_series import ONE, ResponseSeries, Scaled, response_level
 from ldpopt.measures.tallies import Tallies
 from ldpopt.models.priors import Dirichlet, Prior, dirichlet_prior
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 DRAWS = 4000
 """Draws for a linear functional of an exact posterior."""
@@ -113,40 +114,35 @@ class Posterior(ABC):
         return self.draws(DRAWS, np.random.default_rng(0))
 
     def plot(
-        self,
-        path: str | os.PathLike[str],
-        level: float = 0.95,
-        labels: Sequence[object] | None = None,
-    ) -> Path:
-        """Draw the density of every frequency with its mean and credible interval, as a PNG or SVG.
+        self, ax: Axes | None = None, level: float = 0.95, labels: Sequence[object] | None = None
+    ) -> Axes:
+        """Draw the mean and the credible interval of every frequency; of more than 12 the largest.
 
-        Every axis shows where that frequency may lie. Of more than 12 values the largest are shown.
+        The density of one frequency: ``posterior.marginal(x).plot()``.
 
         Args:
-            path: the file to write.
+            ax: where to draw; a new figure if not given.
             level: the probability of the intervals.
             labels: the names of the values, else their numbers.
         """
-        from matplotlib.figure import Figure
-
         names = [f"value {x}" for x in range(self.prior.size)] if labels is None else list(labels)
         if len(names) != self.prior.size:
             raise InvalidInputError(
                 f"there must be {self.prior.size} labels, one per value, not {len(names)}"
             )
-        chosen = np.sort(np.argsort(-self.mean(), kind="stable")[:SHOWN])
-        figure = Figure(figsize=(6.4, 1.0 + 0.9 * len(chosen)), layout="constrained")
-        axes = figure.subplots(len(chosen), 1, squeeze=False)[:, 0]
-        for x, axis in zip(chosen, axes, strict=True):
-            draw(axis, self.marginal(int(x)), level)
-            axis.set_ylabel(str(names[x]), rotation=0, ha="right", va="center")
-        axes[-1].set_xlabel("frequency")
+        means = self.mean()
+        chosen = np.sort(np.argsort(-means, kind="stable")[:SHOWN])
+        axes = notebook.axes(ax, 6.4, 1.4 + 0.3 * len(chosen))
+        ends = np.array([self.credible_interval(int(x), level) for x in chosen])
+        axes.hlines(range(len(chosen)), *ends.T, color="C0", linewidth=8, alpha=0.5)
+        axes.plot(means[chosen], range(len(chosen)), "|k", markersize=11)
+        axes.set_yticks(range(len(chosen)), [str(names[x]) for x in chosen])
+        axes.set(ylim=(len(chosen) - 0.4, -0.6), xlabel="frequency")
         largest = f"the {SHOWN} largest of {len(names)} frequencies"
         which = "each frequency" if len(names) <= SHOWN else largest
         doubt = "" if self.method != posterior_sampler.UNFINISHED else f" ({self.method})"
-        figure.suptitle(f"Posterior of {which}, mean and {level:.0%} interval{doubt}")
-        save_figure(figure, path, dpi=150)
-        return Path(path)
+        axes.set_title(f"Posterior of {which}: mean and {level:.0%} interval{doubt}")
+        return axes
 
 
 class EnumeratedPosterior(Posterior):

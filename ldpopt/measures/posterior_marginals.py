@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betainc, betaln, xlogy
 
+from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 
@@ -45,6 +46,25 @@ class Marginal(ABC):
             raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
         tail = (1 - level) / 2
         return self.quantile(tail), self.quantile(1 - tail)
+
+    def plot(self, ax: Axes | None = None, level: float = 0.95) -> Axes:
+        """Draw the density of the number, its mean and its interval, where the number may lie.
+
+        Args:
+            ax: where to draw; a new figure if not given.
+            level: the probability of the interval.
+        """
+        (low, high), (first, last), axes = self.interval(level), self.interval(0.999), notebook.axes(ax)
+        margin = 0.05 * (last - first)
+        # not the ends of [0, 1] themselves, where a density may have poles
+        start, end = max(first - margin, 1e-3 * first), min(last + margin, 1 - 1e-3 * (1 - last))
+        z = np.linspace(start, end, 300)
+        height, inside = self.pdf(z), (z >= low) & (z <= high)
+        axes.plot(z, height, color="C0")
+        axes.fill_between(z[inside], height[inside], alpha=0.3, color="C0", linewidth=0)
+        axes.axvline(self.mean(), color="C1", linewidth=1)
+        axes.set_yticks([])
+        return axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,22 +142,3 @@ class Empirical(Marginal):
     def quantile(self, chance: float) -> float:
         """Compute the quantile of the draws."""
         return float(np.quantile(self.draws, chance))
-
-
-def draw(axis: Axes, marginal: Marginal, level: float) -> None:
-    """Draw the density of a number, its mean and its interval.
-
-    Args:
-        axis: where to draw.
-        marginal: the posterior of the number.
-        level: the probability of the interval.
-    """
-    (low, high), (first, last) = marginal.interval(level), marginal.interval(0.999)
-    margin = 0.05 * (last - first)
-    # not the ends of [0, 1] themselves, where a density may have poles
-    z = np.linspace(max(first - margin, 1e-3 * first), min(last + margin, 1 - 1e-3 * (1 - last)), 300)
-    height, inside = marginal.pdf(z), (z >= low) & (z <= high)
-    axis.plot(z, height, color="C0")
-    axis.fill_between(z[inside], height[inside], alpha=0.3, color="C0", linewidth=0)
-    axis.axvline(marginal.mean(), color="C1", linewidth=1)
-    axis.set_yticks([])

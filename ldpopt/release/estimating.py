@@ -12,15 +12,13 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.files import save_figure
 from ldpopt.core.validate import Array
 from ldpopt.measures import estimators
 from ldpopt.measures.confidence_ranges import confidence_intervals
@@ -31,6 +29,9 @@ from ldpopt.models.priors import Dirichlet
 from ldpopt.release.accuracy import Group, estimated_groups
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.released_reports import report_counts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOST_DRAWN = 60
 """Combinations of columns with more frequencies are left out of the plot."""
@@ -157,23 +158,27 @@ class Frequencies:
             },
         }
 
-    def plot(self, path: str | os.PathLike[str]) -> Path:
-        """Draw the estimates with their intervals, a panel per group, as a PNG or SVG."""
-        from matplotlib.figure import Figure
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the estimates with their intervals, group below group.
 
-        shown = [name for name in self.names if self._is_drawn(name)]
-        sizes = [len(self.group(name)) for name in shown]
-        figure = Figure(figsize=(8, 1.6 + 0.34 * (sum(sizes) + 2 * len(sizes))), layout="constrained")
-        panels = figure.subplots(len(shown), 1, squeeze=False, height_ratios=[s + 1.5 for s in sizes])
-        for name, axes in zip(shown, panels[:, 0], strict=True):
-            _draw(axes, self.group(name))
-            axes.set_title(f"{name.partition(':')[0]}: {self.names[name]}", loc="left")
-        panels[-1, 0].set_xlabel("frequency")
-        handles, names = panels[0, 0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
-        figure.suptitle(f"Frequencies from {self.n:,} reports, intervals at {100 * self.level:.10g} %")
-        save_figure(figure, path, dpi=140)
-        return Path(path)
+        Args:
+            ax: where to draw; a new figure if not given.
+        """
+        lines: list[tuple[str, Frequency | None]] = []
+        for name in filter(self._is_drawn, self.names):
+            lines.append((f"{name.partition(':')[0]}: {self.names[name]}", None))
+            for row in self.group(name):
+                lines.append((row.label if row.determined else f"{row.label} (range only)", row))
+        axes = notebook.axes(ax, 8, 1.6 + 0.34 * len(lines))
+        _draw(axes, {i: row for i, (_, row) in enumerate(lines) if row is not None})
+        axes.set_yticks(range(len(lines)), [words for words, _ in lines])
+        for (_, drawn), words in zip(lines, axes.get_yticklabels(), strict=True):
+            words.set_fontweight("bold" if drawn is None else "normal")
+        axes.set(ylim=(len(lines) - 0.4, -0.6), xlabel="frequency")
+        axes.grid(axis="x", alpha=0.3)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -2.5 / (len(lines) + 3)), ncols=3)
+        axes.set_title(f"Frequencies from {self.n:,} reports, intervals at {100 * self.level:.10g} %")
+        return axes
 
     def _is_drawn(self, group: str) -> bool:
         """Return whether a group is one column, or has few frequencies."""
@@ -320,31 +325,22 @@ def _others(
     return words, ({name: float(part[i]) for name, part in found.items()} for i in range(len(C)))
 
 
-def _draw(axes: Any, rows: tuple[Frequency, ...]) -> None:
-    y = np.arange(len(rows))
-    low, high = (np.array([getattr(row, n) for row in rows]) for n in ("low", "high"))
-    known = [i for i, row in enumerate(rows) if row.estimate is not None]
-    axes.hlines(y, low, high, color="C0", linewidth=8, alpha=0.5, label="interval")
-    axes.plot([rows[i].estimate for i in known], known, "|k", markersize=11, label="estimate")
-    for i, row in enumerate(rows):
+def _draw(axes: Axes, rows: dict[int, Frequency]) -> None:
+    """Draw frequencies, each at its height."""
+    y, ends = np.array(list(rows)), np.array([(row.low, row.high) for row in rows.values()])
+    axes.hlines(y, *ends.T, color="C0", linewidth=8, alpha=0.5, label="interval")
+    known = {i: row.estimate for i, row in rows.items() if row.estimate is not None}
+    axes.plot(list(known.values()), list(known), "|k", markersize=11, label="estimate")
+    axes.set_xlim(left=min(0.0, *known.values(), 0.0))
+    for i, row in rows.items():
         words = f"{row.low:.4f} – {row.high:.4f}"
         axes.text(1.01, i, words, transform=axes.get_yaxis_transform(), va="center", fontsize="small")
-    if rows[0].ml is not None:
-        axes.plot([row.ml for row in rows], y + 0.2, "x", color="C3", label="maximum likelihood")
+    if likely := [row.ml for row in rows.values() if row.ml is not None]:
+        axes.plot(likely, y + 0.2, "x", color="C3", label="maximum likelihood")
+    if any(row.bayes is not None for row in rows.values()):
+        ends = np.array([(row.credible_low, row.credible_high) for row in rows.values()], dtype=float)
         axes.hlines(
-            y + 0.35,
-            [row.credible_low for row in rows],
-            [row.credible_high for row in rows],
-            color="C1",
-            linewidth=2,
-            linestyle="--",
-            label="credible interval",
+            y + 0.35, *ends.T, color="C1", linewidth=2, linestyle="--", label="credible interval"
         )
-        axes.plot(
-            [row.bayes for row in rows], y + 0.35, "s", color="C1", markersize=4, label="posterior mean"
-        )
-    names = [row.label if row.determined else f"{row.label} (range only)" for row in rows]
-    axes.set_yticks(y, names)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(left=min(0, *(rows[i].estimate or 0 for i in known), 0))
-    axes.grid(axis="x", alpha=0.3)
+        means = np.array([row.bayes for row in rows.values()], dtype=float)
+        axes.plot(means, y + 0.35, "s", color="C1", markersize=4, label="posterior mean")

@@ -8,15 +8,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ldpopt.core import validate
+from ldpopt.core import notebook, validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
-from ldpopt.core.files import save_figure
 from ldpopt.core.limits import LEAST_LEFT, Limits
 from ldpopt.engine.solving import whole_answers
 from ldpopt.release.accuracy import (
@@ -31,6 +28,9 @@ from ldpopt.release.methods import BUILT, METHODS, MOST_ROWS, applicable
 from ldpopt.release.question import Question
 from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.survey import Bins, Survey, survey
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEVELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """The levels of the table."""
@@ -76,14 +76,15 @@ class Plan:
     points: tuple[Point, ...]
     raw: float
 
-    def plot(self, path: str | os.PathLike[str]) -> Path:
-        """Draw ± against the level, with the target, as a PNG, SVG or PDF."""
-        from matplotlib.figure import Figure
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw ± against the level, with the target.
 
+        Args:
+            ax: where to draw; a new figure if not given.
+        """
         known = [point for point in self.points if math.isfinite(point.margin)]
         levels, margins = [p.epsilon for p in known], [100 * p.margin for p in known]
-        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-        axes = figure.subplots()
+        axes = notebook.axes(ax)
         axes.loglog(levels, margins, "o-", label=f"from {self.n:,} rows")
         axes.axhline(100 * self.target, color="C1", linestyle="--", label="the target")
         if self.wanted is not None and math.isfinite(self.wanted.margin):
@@ -101,8 +102,7 @@ class Plan:
         axes.margins(x=0.12, y=0.12)
         axes.grid(alpha=0.3)
         axes.legend()
-        save_figure(figure, path, dpi=140)
-        return Path(path)
+        return axes
 
 
 def plan(

@@ -174,14 +174,12 @@ def mechanism_png(mechanism: Mechanism, groups: Sequence[int]) -> str:
     """Draw a large mechanism, a row per input, as a data URI; white lines part the secrets."""
     rows, columns = mechanism.shape
     figure = Figure(figsize=(7.5, float(np.clip(7.5 * rows / columns, 2.5, 9))), layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(mechanism.matrix, cmap="cividis", aspect="auto", vmin=0, interpolation="nearest")
+    axes = mechanism.plot(figure.subplots())
     for end in accumulate(groups[:-1]):
         axes.axhline(end - 0.5, color="white", linewidth=1.5)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set(xlabel="report (column of the table)", ylabel="input (row of the table, from 0)")
-    figure.colorbar(image, label="probability")
     data = io.BytesIO()
     figure.savefig(data, format="png", dpi=110)
     return "data:image/png;base64," + base64.b64encode(data.getvalue()).decode("ascii")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from scipy.stats import chisquare
 
 from ldpopt import Mechanism
@@ -143,3 +144,24 @@ def test_a_seed_is_a_generator():
     flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
     x = np.arange(50) % 2
     assert np.array_equal(flip.sample(x, 7), flip.sample(x, np.random.default_rng(7)))
+
+
+def test_a_mechanism_is_saved_exactly_and_read_again(tmp_path):
+    m = Mechanism([[0.1, 0.9], [1 / 3, 2 / 3]], inputs=["ja", ("nein", 2)], outputs=["ü", 1])
+    m.save(tmp_path / "m.json")
+    assert Mechanism.from_json(json.loads((tmp_path / "m.json").read_text("utf-8"))) == m
+
+
+def test_information_of_a_mechanism_and_of_an_encoding():
+    flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    known = math.log(2) + 0.75 * math.log(0.75) + 0.25 * math.log(0.25)
+    assert flip.mutual_information([0.5, 0.5]) == pytest.approx(known, abs=1e-15)
+    with pytest.raises(InvalidInputError, match="prior must have 2 entries, one per input, not 3"):
+        flip.mutual_information([1 / 3] * 3)
+
+
+def test_a_picture_of_a_mechanism_names_its_labels():
+    axes = Figure().subplots()
+    assert Mechanism([[0.75, 0.25], [0.25, 0.75]], inputs=["no", "yes"]).plot(axes) is axes
+    assert [words.get_text() for words in axes.get_yticklabels()] == ["no", "yes"]
+    assert axes.images[0].get_array().tolist() == [[0.75, 0.25], [0.25, 0.75]]

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy.optimize import linprog
 from scipy.stats import binom, binomtest, norm
 
@@ -50,8 +51,11 @@ def test_the_census(made, tmp_path):
         assert row.credible_low < row.bayes < row.credible_high
     for name in found.names:
         assert math.fsum(row.ml for row in found.group(name)) == pytest.approx(1)
-    found.plot(tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").stat().st_size > 10_000
+    axes = found.plot(Figure().subplots())
+    shown = [words.get_text() for words in axes.get_yticklabels()]
+    assert shown[:3] == ["secret: sex", *(row.label for row in found.group("secret"))]
+    estimates = next(line for line in axes.lines if line.get_label() == "estimate")
+    assert estimates.get_xdata().tolist() == [row.estimate for row in found.rows]
 
 
 def test_randomised_response_by_hand():
