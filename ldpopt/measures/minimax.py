@@ -71,14 +71,18 @@ def worst_vertex(W: Any, p0: float, loss: str) -> tuple[float, Array]:
         loss: "f-divergence", "mse" or "tv".
     """
     matrix = square_matrix(W)
-    k = len(matrix)
-    p0 = floor(p0, k)
     validate.choice("loss", loss, LOSSES)
-    points = np.full((k, k), p0) + (1 - k * p0) * np.eye(k)
+    points = vertices(len(matrix), p0)
     Phi = phi_matrix(matrix)
     values = [alpha_of(p @ Phi, p, loss) for p in points]
     best = int(np.argmax(values))
     return values[best], points[best]
+
+
+def vertices(k: int, p0: float) -> Array:
+    """List the vertices of {p ≥ p0} on K inputs, one in each row."""
+    p0 = floor(p0, k)
+    return np.full((k, k), p0) + (1 - k * p0) * np.eye(k)
 
 
 def worst_step_alpha(k: int, epsilon: float, loss: str, p0: float) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.forms.matrix_program import Slope
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import inverse_information
-from ldpopt.measures.minimax import worst_vertex
+from ldpopt.measures.minimax import vertices, worst_vertex
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,11 @@ class MomentObjective:
     def is_symmetric(self) -> bool:
         """Whether this is φ."""
         return self.loss == "phi"
+
+    @property
+    def parts(self) -> Sequence[Self]:
+        """The objective itself: it has a gradient."""
+        return [self]
 
     def __call__(self, W: Array) -> float:
         """Evaluate the objective; it is infinite where W cannot be inverted."""
@@ -88,6 +94,11 @@ class WorstObjective:
 
     is_design: ClassVar[bool] = False
     is_symmetric: ClassVar[bool] = True
+
+    @property
+    def parts(self) -> Sequence[MomentObjective]:
+        """The α of every vertex."""
+        return [MomentObjective(p, self.loss) for p in vertices(len(self.prior), self.p0)]
 
     def __call__(self, W: Array) -> float:
         """Evaluate the objective; it is infinite where W cannot be inverted."""

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, minimize
+from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
 
 from ldpopt.core.form import FormSolution, Status
-from ldpopt.core.forms.matrix_program import MatrixProgram, SmoothObjective, is_smooth
+from ldpopt.core.forms.matrix_program import MatrixProgram, SmoothObjective
 from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 from ldpopt.measures.estimation_fidelity import block_size
+from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
 from ldpopt.solvers.optimal_design import MOST_INPUTS, certified, optimal_design
 
@@ -28,8 +30,8 @@ class Descent(Solver[MatrixProgram]):
     """Local minima from many starts, the best kept: balanced designs and random two-level mechanisms.
 
     Circulants are minimised over their first row in a box (L-BFGS-B), square mechanisms over all
-    entries under the linear constraints of ε-LDP (SLSQP). For a supremum over distributions, which is
-    not smooth, the circulants of least φ are compared.
+    entries under the linear constraints of ε-LDP (SLSQP). A supremum over distributions is the largest
+    of several functions with gradients: it is descended in epigraph form from mechanisms of small φ.
 
     Args:
         starts: how many random starts to descend from.
@@ -96,11 +98,18 @@ def minima(form: MatrixProgram, starts: int, limits: Limits) -> Iterator[Array]:
             row = descend_circulant(_random_row(form, rng), form.epsilon, limits)
             yield np.array([np.roll(row, x) for x in range(form.k)])
     # larger matrices are improved as circulants only: k² variables are too many for many starts
-    if is_smooth(objective) and form.family == "square" and form.k <= 12:
-        for matrix in two_levels:
-            yield descend_square(matrix, objective, form.epsilon, limits)
-        for _ in range(max(2, starts * 36 // max(36, form.k**2))):
-            yield descend_square(_random_square(form, rng), objective, form.epsilon, limits)
+    if form.family != "square" or form.k > 12:
+        return
+    parts = objective.parts
+    average = [MomentObjective(objective.prior)] if len(parts) > 1 else parts
+    drawn = (_random_square(form, rng) for _ in range(max(2, starts * 36 // max(36, form.k**2))))
+    least = math.inf
+    for matrix in itertools.chain(two_levels, drawn):
+        found = descend_square(matrix, average, form.epsilon, limits)
+        yield found
+        if average is not parts and (reached := average[0].slope(found).value) < least * (1 - 1e-6):
+            least = reached
+            yield descend_square(found, parts, form.epsilon, limits)
 
 
 def _random_row(form: MatrixProgram, rng: np.random.Generator) -> Array:
@@ -161,49 +170,62 @@ def _random_square(form: MatrixProgram, rng: np.random.Generator) -> Array:
 
 
 def descend_square(
-    matrix: Array, objective: SmoothObjective, epsilon: float, limits: Limits = UNLIMITED
+    matrix: Array, parts: Sequence[SmoothObjective], epsilon: float, limits: Limits = UNLIMITED
 ) -> Array:
-    """Find a local minimum over square mechanisms.
+    """Find a local minimum of the largest of some functions over square mechanisms.
 
     Variables: the entries W and the least entry l_y of every column, with l_y ≤ W[x, y] ≤ E l_y and rows
-    that sum to 1.
+    that sum to 1. Of several functions f_i a variable t ≥ log f_i(W) is minimised: the epigraph form.
 
     Args:
         matrix: the mechanism to start from.
-        objective: what is minimised.
+        parts: the functions.
         epsilon: the level ε, in nats.
         limits: when to stop.
     """
     k, E = len(matrix), math.exp(epsilon)
     rows, levels = _constraints(k, E)
 
-    def log_slope(v: Array) -> tuple[float, Array]:
+    def logarithms(v: Array) -> tuple[Array, Array]:
+        """Compute the logarithm of every function and its gradient."""
         limits.check()
-        value, gradient = objective.slope(v[: k * k].reshape(k, k))
-        if not (math.isfinite(value) and value > 0):
-            return 1e3, np.zeros_like(v)
-        return math.log(value), np.append(gradient.ravel() / value, np.zeros(k))
+        values, gradients = np.full(len(parts), 1e3), np.zeros((len(parts), len(v)))
+        for i, part in enumerate(parts):
+            value, gradient = part.slope(v[: k * k].reshape(k, k))
+            if math.isfinite(value) and value > 0:
+                values[i], gradients[i, : k * k] = math.log(value), gradient.ravel() / value
+        return values, gradients
 
     low = matrix.min(axis=0)
-    found = minimize(
-        log_slope,
-        np.append(np.minimum(matrix, E * low).ravel(), low),
-        jac=True,
+    start = np.concatenate([np.minimum(matrix, E * low).ravel(), low, [0.0]])
+    start[-1] = logarithms(start)[0].max()
+    linear = [LinearConstraint(rows, 1, 1), LinearConstraint(levels, 0, np.inf)]
+    run = partial(
+        minimize,
+        x0=start,
         method="SLSQP",
-        bounds=Bounds(1e-9, 1),
-        constraints=[LinearConstraint(rows, 1, 1), LinearConstraint(levels, 0, np.inf)],
+        bounds=Bounds([*np.full(k * k + k, 1e-9), -np.inf], [*np.ones(k * k + k), np.inf]),
         options={"maxiter": 300, "ftol": 1e-14},
     )
+    if len(parts) == 1:
+        found = run(lambda v: [part[0] for part in logarithms(v)], jac=True, constraints=linear)
+    else:
+        top = np.eye(len(start))[-1]
+        above = NonlinearConstraint(
+            lambda v: v[-1] - logarithms(v)[0], 0, np.inf, jac=lambda v: top - logarithms(v)[1]
+        )
+        found = run(lambda v: (v[-1], top), jac=True, constraints=[*linear, above])
     return private(found.x[: k * k].reshape(k, k), epsilon)
 
 
 def _constraints(k: int, E: float) -> tuple[Array, Array]:
-    rows = np.zeros((k, k * k + k))
+    """Write rows that sum to 1, and l_y ≤ W[x, y] ≤ E l_y, for the variables (W, l, t)."""
+    rows = np.zeros((k, k * k + k + 1))
     for x in range(k):
         rows[x, x * k : (x + 1) * k] = 1
-    entries = np.eye(k * k, k * k + k)
-    least = np.zeros((k * k, k * k + k))
-    least[:, k * k :] = np.tile(np.eye(k), (k, 1))
+    entries = np.eye(k * k, k * k + k + 1)
+    least = np.zeros((k * k, k * k + k + 1))
+    least[:, k * k : -1] = np.tile(np.eye(k), (k, 1))
     return rows, np.vstack([entries - least, E * least - entries])
 
 

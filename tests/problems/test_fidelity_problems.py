@@ -142,6 +142,25 @@ def test_minimax_is_solved_by_designs(loss: str) -> None:
     assert result.value < worst_step_alpha(7, 0.5, loss, 0.05)
 
 
+@pytest.mark.parametrize(
+    ("inputs", "epsilon", "loss", "known", "circulant"),
+    [(10, 1.0, "mse", 51.0947292, 61.6789), (8, 1.0, "tv", 44.5923814, 45.9717)],
+)
+def test_minimax_starts_from_the_best_squares(
+    inputs: int, epsilon: float, loss: str, known: float, circulant: float
+) -> None:
+    """No circulant found is as good; the value is the largest α of the vertices of {p ≥ p0}."""
+    p0 = 0.5 / inputs
+    question = problem("minimax-fidelity", inputs=inputs, epsilon=epsilon, p0=p0, loss=loss)
+    result = solve(question, "descent", starts=1)
+    assert result.bound < result.value == pytest.approx(known, rel=1e-7)
+    assert result.value < 0.98 * circulant
+    assert verify(result)
+    vertices = [[1 - (inputs - 1) * p0 if i == j else p0 for j in range(inputs)] for i in range(inputs)]
+    largest = max(estimation_fidelity.alpha(result.answer, p, loss) for p in vertices)
+    assert result.value == pytest.approx(largest, rel=1e-9)
+
+
 def test_minimax_of_total_variation() -> None:
     """K = 5, ε = 5, p0 = 0.02: 1.37, where (43) says 6.19; K = 13, ε = 0.8: a gap of 6.7 %."""
     result = solve(problem("minimax-fidelity", inputs=5, epsilon=5.0, p0=0.02, loss="tv"))

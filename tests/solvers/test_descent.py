@@ -66,7 +66,7 @@ def test_square_descent_improves_and_stays_private() -> None:
     start = step_mechanism(5, 0.2).matrix
     blend = 0.9 * start + 0.1 * np.random.default_rng(0).permutation(start)
     objective = MomentObjective(np.full(5, 0.2))
-    found = descend_square(private(blend, 0.2), objective, 0.2)
+    found = descend_square(private(blend, 0.2), [objective], 0.2)
     assert Mechanism(found).epsilon() <= 0.2 + 1e-9
     assert objective(found) <= objective(private(blend, 0.2))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ldpopt.core.form import Form
 from ldpopt.core.validate import Array
@@ -28,6 +29,10 @@ class Objective(Protocol):
     def is_symmetric(self) -> bool:
         """Whether no input matters more than another, so that circulants are worth a search."""
 
+    @property
+    def parts(self) -> Sequence[SmoothObjective]:
+        """The functions with a gradient whose largest the objective is: itself, if it has one."""
+
     def __call__(self, W: Array, /) -> float:
         """Evaluate the objective; it is infinite where W cannot be inverted."""
 
@@ -39,16 +44,11 @@ class Slope(NamedTuple):
     gradient: Array
 
 
-class SmoothObjective(Objective, Protocol):
-    """An objective with a gradient."""
+class SmoothObjective(Protocol):
+    """A function of a mechanism's matrix with a gradient."""
 
     def slope(self, W: Array, /) -> Slope:
-        """Compute the objective and its gradient with respect to the entries of W."""
-
-
-def is_smooth(objective: Objective) -> TypeGuard[SmoothObjective]:
-    """Return whether an objective has a gradient."""
-    return hasattr(objective, "slope")
+        """Compute the function and its gradient with respect to the entries of W."""
 
 
 @dataclass(frozen=True, eq=False)
