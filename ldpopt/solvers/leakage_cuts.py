@@ -6,28 +6,34 @@ from contextlib import suppress
 from typing import ClassVar, Literal
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import LeakageStatement
 from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.leakage_program import LeakageProgram
+from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 from ldpopt.measures import row_selection
+from ldpopt.measures.row_selection_lp import Branching
 from ldpopt.solvers._leakage.inner_program import constant_release, inner_program
 from ldpopt.solvers._leakage.outer_program import OuterLP
 from ldpopt.solvers._leakage.repair import cost_below, repair_leakage
 
 MOST_VARIABLES = 40_000
+MOST_NODES = 2000
+"""Of the tree that finds the selection which a candidate covers most of, and proves that it is."""
 
 
 class LeakageCuts(Solver[LeakageProgram]):
     """Close in on the optimum by two LPs: an inner one with prices, an outer one with cuts.
 
     Inside: W, v, u with Σ_y v_y + Σ_g u_g ≤ e^b and u_g ≥ Σ_y (W[θ,y] − v_y)⁺. Its mechanism is within
-    the budget. Outside: cuts Σ_y W[θ_g(y), y] ≤ e^b found by local search over selections. Its value is
-    a lower bound for every mechanism, with the duals as proof.
+    the budget. Outside: cuts Σ_y W[θ_g(y), y] ≤ e^b found by local search over selections, and by
+    branching where that finds none. Its value is a lower bound for every mechanism, with the duals as
+    proof; where no selection is beyond the budget, its mechanism is the best one.
     """
 
     name: ClassVar[str] = "leakage-cuts"
@@ -48,6 +54,7 @@ class LeakageCuts(Solver[LeakageProgram]):
         # the share of the time for the search; the exact bound takes a tenth of a second
         search = limits.part(0.95)
         matrix, prices = constant_release(form)
+        tree = row_selection.leaf(prices)
         outer = OuterLP(form)
         rounds = failed = 0
 
@@ -58,16 +65,15 @@ class LeakageCuts(Solver[LeakageProgram]):
                 point=matrix,
                 value=_worst_cost(form, matrix),
                 bound=cost_below(_exactly(form), proof),
-                proof={"privacy": row_selection.leaf(prices), **proof},
+                proof={"privacy": tree, **proof},
                 stats={"rounds": rounds, "cuts": len(outer.cuts), "failed_programs": failed},
             )
 
         limits.keep(_worst_cost(form, matrix), 0.0, found)
         with suppress(OutOfTime):
             inner = inner_program(form, limits.part(0.5))
-            matrix, prices = repair_leakage(
-                inner.matrix, inner.prices, form.groups, form.leakage, form.epsilon
-            )
+            priced = row_selection.leaf(inner.prices)
+            matrix, tree = repair_leakage(inner.matrix, priced, form.groups, form.leakage, form.epsilon)
             value = _worst_cost(form, matrix)
             rng = limits.generator()
             outer.draw(inner, rng)
@@ -79,10 +85,19 @@ class LeakageCuts(Solver[LeakageProgram]):
                     break
                 rounds += 1
                 limits.keep(value, bound, found)
-                if bound >= value * (1 - limits.gap / 4) or not outer.cut(
-                    inner.matrix, candidate, rng, search
-                ):
+                if bound >= value * (1 - limits.gap / 4):
                     break
+                if outer.cut(inner.matrix, candidate, rng, search):
+                    continue
+                program = SelectionProgram(csr_array(candidate), form.groups)
+                first = row_selection.first_rows(program)
+                chosen, proven = Branching(search, MOST_NODES).run(program, first)
+                if outer.rule_out(candidate, chosen, candidate[chosen].argmax(axis=0)):
+                    continue
+                exact = repair_leakage(candidate, proven, form.groups, form.leakage, form.epsilon)
+                if _worst_cost(form, exact[0]) < value:
+                    matrix, tree = exact
+                break
         with limits.proving():
             return found()
 

@@ -114,10 +114,21 @@ class OuterLP:
                     return found
                 start = np.array([rng.choice(part) for part in parts])
                 chosen = row_selection.improve(program, start, limits)
-                takers = between[chosen].argmax(axis=0)
-                violated = outer[chosen[takers], np.arange(len(takers))].sum() > self._limit + 1e-9
-                found |= violated and self._add(chosen, takers)
+                found |= self.rule_out(outer, chosen, between[chosen].argmax(axis=0))
         return found
+
+    def rule_out(
+        self, outer: Array, chosen: row_selection.Selection, takers: row_selection.Selection
+    ) -> bool:
+        """Add the cut of a selection if it is new and the outer mechanism violates it.
+
+        Args:
+            outer: the mechanism that the cut is to rule out.
+            chosen: a row per group.
+            takers: for each output, the group whose row counts.
+        """
+        covered = outer[chosen[takers], np.arange(len(takers))].sum()
+        return bool(covered > self._limit + 1e-9) and self._add(chosen, takers)
 
     def _add(self, chosen: row_selection.Selection, takers: row_selection.Selection) -> bool:
         """Add a cut; return False if it, or an image of it, is already there."""

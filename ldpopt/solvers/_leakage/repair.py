@@ -9,32 +9,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.certify import GRID, rounded, value_below
-from ldpopt.core.exact import LeakageStatement, PriceLeaf, cost_bound, dyadic, is_private, leaks_within
+from ldpopt.core.exact import LeakageStatement, PriceTree, cost_bound, is_private, leaks_within
 from ldpopt.core.validate import Array
+from ldpopt.measures import row_selection
+
+Proof = dict[str, Any]
 
 
 def repair_leakage(
     matrix: Array,
-    prices: Array,
+    tree: Proof,
     groups: NDArray[np.int64],
     leakage: float,
     epsilon: float | None = None,
-) -> tuple[Array, Array]:
+) -> tuple[Array, Proof]:
     """Make a mechanism stochastic and keep it within the leakage allowed, by exact prices.
 
-    Mixing with a constant release c, W' = (1−t) W + t c and v' = (1−t) v + t c, takes the bound of the
-    prices from e^b to (1−t) e^b + t; at t = 1 the release is constant and leaks nothing.
+    Mixing with a constant release c, W' = (1−t) W + t c and v' = (1−t) v + t c at every leaf, takes the
+    bound of the tree from e^b to (1−t) e^b + t; at t = 1 the release is constant and leaks nothing.
 
     Args:
         matrix: the mechanism W[x, y] as a solver found it, its rows summing to 1 up to rounding.
-        prices: v_y ≥ 0 per output; the leakage is at most the log of
-            Σ_y v_y + Σ_s max_{x of s} Σ_y (W[x, y] − v_y)⁺.
+        tree: a proof tree with prices v_y ≥ 0 at its leaves; the leakage of what a leaf leaves to
+            choose is at most the log of Σ_y v_y + Σ_s max_{x of s} Σ_y (W[x, y] − v_y)⁺.
         groups: the number of the secret of each input.
         leakage: the leakage allowed, in nats.
         epsilon: the level of ε-LDP that is asked for as well; mixing lowers it, too.
 
     Returns:
-        The exact mechanism, and prices that prove its leakage to be within that.
+        The exact mechanism, and a tree that proves its leakage to be within that.
     """
     rows = np.maximum(matrix, 0.0)  # linear programs return entries such as −1e-14
     if epsilon is not None:
@@ -47,19 +50,26 @@ def repair_leakage(
     touch = GRID * matrix.shape[1]
     while touch < 1:
         candidate = rounded((1 - touch) * rows + touch * constant)
-        scaled = (1 - touch) * prices + touch * constant
+        scaled = _mixed(tree, touch, constant)
         allowed = epsilon is None or is_private(candidate.tolist(), range(len(rows)), epsilon)
         if allowed and _leaks_within(candidate, scaled, listed, leakage):
             return candidate, scaled
         touch *= 2
     exactly = rounded(constant[None, :]).repeat(len(rows), axis=0)
-    return exactly, exactly[0].copy()
+    return exactly, row_selection.leaf(exactly[0])
 
 
-def _leaks_within(matrix: Array, prices: Array, groups: list[list[int]], leakage: float) -> bool:
-    priced, bits = dyadic(prices.tolist())
-    leaf = PriceLeaf(dict(enumerate(priced)), bits)
-    return leaks_within(matrix.tolist(), groups, leakage, leaf) is True
+def _mixed(tree: Proof, touch: float, constant: Array) -> Proof:
+    """Mix the prices at every leaf with a constant release."""
+    if "branches" in tree:
+        return tree | {"branches": [_mixed(child, touch, constant) for child in tree["branches"]]}
+    prices = touch * constant
+    prices[tree["outputs"]] += (1 - touch) * np.array(tree["prices"])
+    return row_selection.leaf(prices)
+
+
+def _leaks_within(matrix: Array, tree: Proof, groups: list[list[int]], leakage: float) -> bool:
+    return leaks_within(matrix.tolist(), groups, leakage, PriceTree().read(tree, "privacy")) is True
 
 
 def cost_below(question: LeakageStatement, proof: dict[str, Any]) -> float:

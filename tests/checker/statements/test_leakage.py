@@ -256,9 +256,10 @@ def test_negative_entries_of_a_linear_program_are_repaired() -> None:
     from ldpopt.solvers._leakage.repair import repair_leakage
 
     rows = np.array([[1 + 1e-14, -1e-14], [0.5, 0.5]])
-    matrix, prices = repair_leakage(rows, np.array([1.0, 0.5]), np.array([0, 1]), math.log(2))
+    prices = {"outputs": [0, 1], "prices": [1.0, 0.5]}
+    matrix, tree = repair_leakage(rows, prices, np.array([0, 1]), math.log(2))
     assert matrix.min() >= 0
-    assert prices.min() >= 0
+    assert min(tree["prices"]) >= 0
 
 
 # ---------------------------------------------------------------- statements of other packages
