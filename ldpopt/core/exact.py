@@ -41,9 +41,10 @@ if TYPE_CHECKING:
         read_robust_question,
     )
     from ldpopt.checker.kernel.proofs.confidence_set import is_member as is_confidence_member
-    from ldpopt.checker.kernel.proofs.cut_parts import LARGEST_RATIO
+    from ldpopt.checker.kernel.proofs.cut_parts import LARGEST_RATIO, MOST_SELECTIONS
     from ldpopt.checker.kernel.proofs.cut_parts import Renyi as RenyiNotion
     from ldpopt.checker.kernel.proofs.cut_parts import Robust as RobustNotion
+    from ldpopt.checker.kernel.proofs.cut_parts import Selections as SelectionsNotion
     from ldpopt.checker.kernel.proofs.designs import Design as ExactDesign
     from ldpopt.checker.kernel.proofs.differences import Budget, Difference
     from ldpopt.checker.kernel.proofs.differences import Part as Notion
@@ -92,7 +93,12 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.selection_trees import UNIT as PRICE_UNIT
     from ldpopt.checker.kernel.proofs.selection_trees import Leaf as PriceLeaf
     from ldpopt.checker.kernel.proofs.selection_trees import Row as SelectionRow
-    from ldpopt.checker.kernel.proofs.selection_trees import SelectionStatement, released_row
+    from ldpopt.checker.kernel.proofs.selection_trees import (
+        SelectionStatement,
+        by_secret,
+        leaks_within,
+        released_row,
+    )
     from ldpopt.checker.kernel.proofs.selection_trees import Tree as PriceTree
     from ldpopt.checker.kernel.proofs.selection_trees import leakage as selection_leakage
     from ldpopt.checker.kernel.proofs.selection_trees import tree_bound as selection_bound
@@ -135,12 +141,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.statements.feature_release import SAFETY_RULES, sample_of, table_exposure
     from ldpopt.checker.statements.feature_release import rarest as rarest_values
     from ldpopt.checker.statements.fidelity import least_probability
-    from ldpopt.checker.statements.leakage_design import (
-        LeakageStatement,
-        cost_bound,
-        leaks_within,
-        worst_cost,
-    )
+    from ldpopt.checker.statements.leakage_design import LeakageStatement, cost_bound, worst_cost
     from ldpopt.checker.statements.numeric_mean import Question as NumericQuestion
     from ldpopt.checker.statements.numeric_mean import bound_below as numeric_bound_below
     from ldpopt.checker.statements.program import keeps as keeps_condition
@@ -176,7 +177,9 @@ HOMES = {
         "ALPHA:SET_ALPHA RobustStatement SAMPLES:SET_SAMPLES check_table "
         "is_member:is_confidence_member read_robust_question"
     ),
-    "kernel.proofs.cut_parts": "LARGEST_RATIO Renyi:RenyiNotion Robust:RobustNotion",
+    "kernel.proofs.cut_parts": (
+        "LARGEST_RATIO MOST_SELECTIONS Renyi:RenyiNotion Robust:RobustNotion Selections:SelectionsNotion"
+    ),
     "kernel.proofs.designs": "Design:ExactDesign",
     "kernel.proofs.differences": "Budget Difference Part:Notion",
     "kernel.proofs.dirichlet_points": "UNIT:POINT_UNIT prior_points",
@@ -207,7 +210,7 @@ HOMES = {
     "kernel.proofs.second_moments": "Enclosed:EnclosedMatrix phi_above",
     "kernel.proofs.selection_trees": (
         "Leaf:PriceLeaf Row:SelectionRow SelectionStatement Tree:PriceTree "
-        "UNIT:PRICE_UNIT leakage:selection_leakage released_row "
+        "UNIT:PRICE_UNIT by_secret leakage:selection_leakage leaks_within released_row "
         "tree_bound:selection_bound"
     ),
     "kernel.proofs.set_privacy": (
@@ -240,7 +243,7 @@ HOMES = {
     ),
     "statements.feature_release": "SAFETY_RULES rarest:rarest_values sample_of table_exposure",
     "statements.fidelity": "least_probability",
-    "statements.leakage_design": "LeakageStatement cost_bound leaks_within worst_cost",
+    "statements.leakage_design": "LeakageStatement cost_bound worst_cost",
     "statements.numeric_mean": "Question:NumericQuestion bound_below:numeric_bound_below",
     "statements.program": "keeps:keeps_condition",
     "statements.public_mechanism": "PROMISES RECOVERABLE public_digest",

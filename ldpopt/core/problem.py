@@ -293,6 +293,10 @@ class Problem(Cleaned, ABC):
         """
         return self.lift(form, solution)
 
+    def proof_of(self, answer: Any, solution: FormSolution) -> dict[str, Any] | None:
+        """Return the proof of the file: the solver's, and what is shown of the repaired answer."""
+        return solution.proof
+
     @abstractmethod
     def value(self, answer: Any) -> float:
         """Evaluate the objective of an answer from its definition, never from the form."""

@@ -249,7 +249,7 @@ def certified(
     late = replace(limits, end=None if limits.deadline is None else limits.deadline + GRACE)
     audit = late.in_time(lambda: problem.audit(answer), lambda: None)
     found = {"status": status, "value": value, "bound": bound, "gap": relative_gap(value, bound)}
-    certificate = Certificate(solution.proof, limits.gap, loss, audit or {})
+    certificate = Certificate(problem.proof_of(answer, solution), limits.gap, loss, audit or {})
     stats = {
         "repair_seconds": repaired - start,
         "value_seconds": evaluated - repaired,

@@ -8,18 +8,20 @@ what is allowed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
-from ldpopt.core.exact import Budget, Difference, Notion, RenyiNotion, RobustNotion
+from ldpopt.core.exact import Budget, Difference, Notion, RenyiNotion, RobustNotion, SelectionsNotion
 from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import matrix_of
 from ldpopt.measures.leakage import indistinguishability
 from ldpopt.measures.level_over_set import worst_place
+from ldpopt.measures.selection_cuts import covered_most
 
 
 def used(mechanism: Any, notion: Notion) -> float:
@@ -39,6 +41,8 @@ def used(mechanism: Any, notion: Notion) -> float:
     if isinstance(notion, RenyiNotion):
         pairs = permutations(W, 2)
         return max(_divergence(p, q, float(notion.order)) for p, q in pairs) / notion.epsilon
+    if isinstance(notion, SelectionsNotion):
+        return math.log(max(covered_most(W, notion.groups).amounts)) / notion.leakage
     if notion.secrets:
         return indistinguishability(W, notion.secrets) / notion.epsilon
     cones = [_of_differences(cone, W) for cone in notion.cones()]

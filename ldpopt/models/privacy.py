@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpopt.core.exact import LARGEST_RATIO
+from ldpopt.core.exact import LARGEST_RATIO, MOST_SELECTIONS, by_secret
 from ldpopt.core.forms.cut_program import Cut
 from ldpopt.core.problem import Measure
 from ldpopt.core.validate import Array
@@ -33,7 +33,7 @@ class Outside(NamedTuple):
     ``share`` of a release that is constant, but has the same mean for each report, makes it private.
     """
 
-    cuts: list[dict[str, Any]]
+    cuts: list[Any]
     share: float
 
 
@@ -57,7 +57,7 @@ class Privacy(Part):
         """The number that the measure does not exceed: a level, a leakage, δ, or the whole share, 1."""
         return next((getattr(self, key) for key in ("epsilon", "leakage") if hasattr(self, key)), 1.0)
 
-    def first_cuts(self, inputs: int) -> list[dict[str, Any]] | None:
+    def first_cuts(self, inputs: int) -> list[Any] | None:
         """List cuts to begin with; None where the notion is a list of inequalities."""
         return None
 
@@ -252,6 +252,13 @@ class StatisticLeakage(Privacy):
     title: ClassVar[str] = "maximal leakage about the secret"
     leakage: float
     secrets: Sequence[Any]
+
+    def first_cuts(self, inputs: int) -> list[list[int]] | None:
+        """List selections that name every input; None where all selections are listed anyway."""
+        groups = by_secret(self.secrets)
+        if math.prod(map(len, groups)) <= MOST_SELECTIONS:
+            return None
+        return [[own[i % len(own)] for own in groups] for i in range(max(map(len, groups)))]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import chain, product
+from itertools import chain, product, repeat
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.exact import (
     Difference,
     ExactDesign,
+    Notion,
     ProgramProof,
     ProgramQuestion,
+    SelectionsNotion,
     UndecidedError,
     UnreadableError,
-    Vector,
     dominates_program,
-    extreme_rays,
     frame,
     gains_of_two,
     keeps_condition,
-    lifted_rows,
     outer_program,
     program_bound,
     program_left_sides,
     read_program_proof,
-    vertices_of_two,
 )
 from ldpopt.core.form import Form, FormSolution, Stage, relative_gap
 from ldpopt.core.forms.column_program import ColumnProgram, Columns, Sublinear
@@ -47,10 +45,12 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Measure, Problem, Promise, Stages, Subject
 from ldpopt.core.validate import Array
 from ldpopt.measures.notion_usage import used
+from ldpopt.measures.selection_cuts import covered_most, kept_by
 from ldpopt.models.cones import SecretCone
 from ldpopt.models.named_utilities import named_utility
-from ldpopt.models.privacy import Outside, Privacy
+from ldpopt.models.privacy import LEAST_EXCESS, Outside, Privacy
 from ldpopt.models.utilities import Fisher, Largest
+from ldpopt.problems._composition import dense, listed_pairs, listed_rays, matrix
 
 MOST_LISTED = 16
 """Inputs up to which the rows of a cone are listed although a column program asks the same."""
@@ -62,7 +62,7 @@ CLOSED = 1e-9
 """The relative gap at which no more cuts are sought."""
 SPARE = 2e-11
 """The share of noise beyond what floats say is needed: room for the proof of privacy."""
-Cuts = list[list[dict[str, Any]] | None]
+Cuts = list[list[Any] | None]
 """The cuts of each notion; None for one that is a list of inequalities."""
 
 
@@ -170,7 +170,7 @@ class ComposedProblem(Problem):
         asked = self.question.objective
         assert not asked.vectors
         if asked.pieces is not None:
-            return Largest(_dense(asked.pieces, asked.inputs))
+            return Largest(dense(asked.pieces, asked.inputs))
         if asked.name == "fisher":
             return Fisher(np.array(self.objective.prior), np.array(self.objective.score))
         given = {key: getattr(self.objective, key, None) for key in ("prior", "hypotheses", "order")}
@@ -199,16 +199,16 @@ class ComposedProblem(Problem):
         k, pieces = asked.objective.inputs, asked.objective.pieces
         return MechanismProgram(
             k,
-            tuple(_matrix(cone, k) for cone in asked.cones()),
-            tuple(Spending(_matrix(b.pieces, k), float(b.limit())) for b in asked.budgets),
+            tuple(matrix(cone, k) for cone in asked.cones()),
+            tuple(Spending(matrix(b.pieces, k), float(b.limit())) for b in asked.budgets),
             self._design() or self.sublinear,
-            None if pieces is None else _dense(pieces, k),
+            None if pieces is None else dense(pieces, k),
             tuple(
                 SideCondition(np.array(one.costs, dtype=float).T, float(one.most))
                 for one in asked.conditions
             ),
-            partial(_rays, asked),
-            partial(_pairs, asked) if asked.two_reports else None,
+            partial(listed_rays, asked),
+            partial(listed_pairs, asked) if asked.two_reports else None,
         )
 
     def _design(self) -> Design | None:
@@ -246,7 +246,7 @@ class ComposedProblem(Problem):
         if solution.point is None or not any(own is not None for own in cuts):
             return proven
         rows = solution.point.matrix / solution.point.matrix.sum(axis=1, keepdims=True)
-        outside += [notion.outside(rows) for notion in self.notions]
+        outside += map(_outside, self.notions, self.question.parts, repeat(rows))
         share = min(max(found.share for found in outside) * (1 + SPARE) + SPARE, 1.0)
         mixed = (1 - share) * rows + share * rows.mean(axis=0)
         try:
@@ -330,9 +330,20 @@ class ComposedProblem(Problem):
 
     def _admits(self, matrix: Array) -> bool:
         asked, plain = self.question, matrix.tolist()
-        return all(part.holds(plain) is True for part in asked.parts) and all(
-            keeps_condition(condition, asked.by_piece(plain)) for condition in asked.conditions
-        )
+        return all(
+            kept_by(matrix, part) is not None
+            if isinstance(part, SelectionsNotion)
+            else part.holds(plain) is True
+            for part in asked.parts
+        ) and all(keeps_condition(condition, asked.by_piece(plain)) for condition in asked.conditions)
+
+    def proof_of(self, answer: Mechanism, solution: FormSolution) -> dict[str, Any] | None:
+        """Add a tree of prices for each notion that only such a tree shows to be kept."""
+        trees = [
+            kept_by(answer.matrix, part) if isinstance(part, SelectionsNotion) else None
+            for part in self.question.parts
+        ]
+        return {**(solution.proof or {}), "privacy": trees} if any(trees) else solution.proof
 
     def value(self, answer: Mechanism) -> float:
         """Evaluate the objective."""
@@ -347,35 +358,14 @@ class ComposedProblem(Problem):
         return self._signed(certify.value_below(gained.low))
 
 
-def _dense(vectors: Iterable[Vector], k: int) -> Array:
-    rows = [[float(vector.get(x, 0)) for x in range(k)] for vector in vectors]
-    return np.array(rows).reshape(-1, k)
-
-
-def _matrix(cone: Iterable[Difference], k: int) -> Array:
-    return _dense((difference.coefficients() for difference in cone), k)
-
-
-def _rays(asked: ProgramQuestion) -> list[Array]:
-    """List the rays of every cone with its budgets, as the checker lists them."""
-    k, budgets = asked.objective.inputs, asked.budgets
-    width = k + len(budgets)
-    try:
-        listed = [extreme_rays(lifted_rows(cone, budgets, k), width) for cone in asked.cones()]
-    except UndecidedError as error:
-        raise SolverError(str(error)) from None
-    scaled = [[[float(Fraction(entry, max(ray))) for entry in ray] for ray in rays] for rays in listed]
-    return [np.array(rays).reshape(-1, width).T for rays in scaled]
-
-
-def _pairs(asked: ProgramQuestion) -> tuple[Array, NDArray[np.integer]]:
-    """List the mechanisms of two reports as the checker lists them."""
-    try:
-        found = list(vertices_of_two(asked))
-    except UndecidedError as error:
-        raise SolverError(str(error)) from None
-    columns = np.array([[float(entry) for entry in column] for column, _ in found])
-    return columns.reshape(-1, asked.objective.inputs).T, np.array([cones for _, cones in found], int)
+def _outside(notion: Privacy, part: Notion, rows: Array) -> Outside:
+    """Tell what a mechanism lacks of a notion; of a leakage, the selections that cover too much."""
+    if not isinstance(part, SelectionsNotion):
+        return notion.outside(rows)
+    found, allowed = covered_most(rows, part.groups), math.exp(part.leakage)
+    most = allowed * (1 + LEAST_EXCESS)
+    cuts = [own for own, amount in zip(found.selections, found.amounts, strict=True) if amount > most]
+    return Outside(cuts, max(found.most - allowed, 0.0) / (found.most - 1) if cuts else 0.0)
 
 
 def _raised(proof: ProgramProof, asked: ProgramQuestion) -> list[float] | None:

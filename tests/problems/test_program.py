@@ -16,6 +16,7 @@ from second_checker import opinion
 
 import ldpopt
 from ldpopt import Program, objective, privacy, solve, verify
+from ldpopt.checker.kernel.proofs import cut_parts
 from ldpopt.core.errors import InvalidInputError, NoSolverError, SolverError, UnreadableFileError
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.engine.verifying import verify_document
@@ -607,11 +608,23 @@ def test_bad_parts_get_a_sentence(parts, goal, words):
         Program(parts, goal)
 
 
-def test_too_many_choices_of_inputs_are_refused():
-    goal = objective.Guessing([1 / 26] * 26)
-    Program(privacy.StatisticLeakage(0.1, [x % 12 for x in range(24)] + [12, 13]), goal)  # 4,096
-    with pytest.raises(InvalidInputError, match=r"at most 4,096 choices .* not 8,192"):
-        Program(privacy.StatisticLeakage(0.1, [x % 13 for x in range(26)]), goal)
+def test_selections_are_listed_or_cuts(monkeypatch):
+    """Both ways to the leakage about a secret have one optimum; the second needs a few selections."""
+    secrets = [0, 1, 0, 1, 2, 0, 1, 2]
+    prior = np.random.default_rng(7).dirichlet(np.ones(8))
+    cases = [
+        (privacy.StatisticLeakage(0.3, secrets), objective.Guessing(prior)),
+        ([privacy.LDP(1), privacy.StatisticLeakage(0.1, secrets)], objective.Guessing(prior)),
+    ]
+    listed = [proven(Program(*case)).value for case in cases]
+    for module in (cut_parts, privacy):
+        monkeypatch.setattr(module, "MOST_SELECTIONS", 1)
+    for case, value in zip(cases, listed, strict=True):
+        found = proven(Program(*case))
+        assert found.value == pytest.approx(value, abs=1e-9)
+        assert 0 < len(found.certificate.proof["cuts"][-1]) < 18
+        (own,) = found.problem.subject(found.mechanism).own
+        assert own.value == pytest.approx(own.promised, abs=1e-9)
 
 
 def test_side_conditions_need_pieces():

@@ -12,6 +12,7 @@ from fractions import Fraction
 from mpmath import iv
 
 from second_checker.intervals import both, bottom, interval, surely, top, total
+from second_checker.leakage import proven as leakage_tree
 from second_checker.levels import Set
 from second_checker.reading import demand, distribution, epsilon, keys, number, numbers, whole
 
@@ -89,6 +90,34 @@ class Renyi:
             tangent[z] = -top((a - 1) * power * interval(r))
             parts.setdefault((x, z), []).append({Fraction(0): tangent})
         return ANY, [(own, {Fraction(0): Fraction(1)}) for own in parts.values()]
+
+
+class Selections:
+    """A leakage about a secret of many selections: a tree of prices decides, and some are cuts."""
+
+    shape, tree = None, None
+
+    def __init__(self, k, limit, classes):
+        self.k, self.limit, self.classes = k, limit, classes
+
+    def show(self, tree):
+        demand(isinstance(tree, dict), "a tree of prices")
+        self.tree = tree
+
+    def decides(self, W):
+        if self.tree is None or any(sum(row) != 1 for row in W):
+            return None
+        rows = [[W[x] for x in own] for own in self.classes]
+        (level,) = self.limit
+        return surely(leakage_tree(self.tree, rows, len(W[0])), iv.exp(interval(level))) or None
+
+    def cut(self, cuts):
+        demand(isinstance(cuts, list), "cuts are a list")
+        for own in cuts:
+            demand(isinstance(own, list) and len(own) == len(self.classes), "an input per secret")
+            own[:] = [whole(x, 0, self.k - 1) for x in own]
+            demand(all(x in places for x, places in zip(own, self.classes, strict=True)), "in order")
+        return ANY, [([{Fraction(0): unit(self.k, x)} for x in own], self.limit) for own in cuts]
 
 
 def two(pair, count):
@@ -261,9 +290,10 @@ def statistic_leakage(params, k):
     for x, label in enumerate(own):
         known = next((c for c in classes if own[c[0]] == label), None)
         classes.append([x]) if known is None else known.append(x)
-    demand(math.prod(map(len, classes)) <= 4096, "too many choices")
-    choices = itertools.product(*classes)
-    return ANY, [([{Fraction(0): unit(k, x)} for x in choice], limit) for choice in choices]
+    found = Selections(k, limit, classes)
+    if math.prod(map(len, classes)) > 4096:
+        return found
+    return found.cut([list(choice) for choice in itertools.product(*classes)])
 
 
 READERS = {

@@ -255,6 +255,7 @@ def claims(found):
     demand(isinstance(params["privacy"], list) and 1 <= len(params["privacy"]) <= 8, "1 to 8 notions")
     notions = [of_notion(own, goal.k) for own in params["privacy"]]
     open_ones = {i: own for i, own in enumerate(notions) if hasattr(own, "decides")}
+    help_with(None if "inputs" in params else found["certificate"]["proof"], open_ones, len(notions))
     notions = [(ANY, []) if i in open_ones else own for i, own in enumerate(notions)]
     budgets = [budget for _, own in notions for budget in own]
     conditions = sides(params, goal)
@@ -281,16 +282,10 @@ def claims(found):
     if "inputs" in params:
         return
     sign = 1 if maximise(found) else -1
-    if goal.design is not None:
-        reached = goal.reached(W)
-        yield "value", None if reached is None else least(sign * Fraction(found["value"]), reached)
-    else:
-        pieces = sum(dot(goal.pieces[y // share], w) for y, w in enumerate(own)) if conditions else None
-        reached = pieces if conditions else summed([goal.worth(w) for w in own])
-        yield "value", reached is None or least(sign * Fraction(found["value"]), reached)
+    yield "value", is_reached(sign * Fraction(found["value"]), goal, W, conditions)
     proof = found["certificate"]["proof"]
     if proof is not None or found["bound"] is not None:
-        optional = {"cuts"} if two else {"prices", "costs", "rows", "budgets", "cuts"}
+        optional = {"cuts", "privacy", *([] if two else ["prices", "costs", "rows", "budgets"])}
         needed = {"dual", *(["vectors"] if goal.design is not None else [])}
         keys(proof, set() if two else needed, optional)
         demand(two or numbers(proof["dual"], goal.k), "a dual vector")
@@ -302,6 +297,31 @@ def claims(found):
             yield "bound", is_bound_of_two(bound, goal, notions, budgets)
         else:
             yield "bound", is_bound(bound, proof, goal, notions, budgets, conditions)
+
+
+def is_reached(value, goal, W, conditions):
+    """Whether a mechanism is worth so much."""
+    own = list(zip(*W, strict=True))
+    if goal.design is not None:
+        reached = goal.reached(W)
+        return None if reached is None else least(value, reached)
+    if conditions:
+        share = len(own) // len(goal.pieces)
+        return value <= sum(dot(goal.pieces[y // share], w) for y, w in enumerate(own))
+    reached = summed([goal.worth(w) for w in own])
+    return reached is None or least(value, reached)
+
+
+def help_with(proof, open_ones, count):
+    """Hand each notion what the file says to show that it is kept."""
+    given = proof.get("privacy") if isinstance(proof, dict) else None
+    if given is None:
+        return
+    demand(isinstance(given, list) and len(given) == count, "an entry per notion")
+    for i, own in enumerate(given):
+        if own is not None:
+            demand(hasattr(open_ones.get(i), "show"), "a notion without help")
+            open_ones[i].show(own)
 
 
 def with_cuts(cuts, notions, open_ones):

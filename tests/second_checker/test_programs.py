@@ -181,6 +181,33 @@ def test_every_uncertainty_set_has_cuts():
     assert set(UNCERTAINTY.records) <= CUT.keys()
 
 
+def test_selections_that_are_too_many_to_list():
+    """A tree of prices shows what the mechanism leaks; selections of the file prove the bound."""
+    places = np.arange(24)
+    goal = objective.Loss(np.arange(2, 26) / 324, np.abs(np.subtract.outer(places, [3, 11, 19])))
+    notion = privacy.StatisticLeakage(0.5, [x % 8 for x in places])
+    document = json.loads(json.dumps(solve(Program(notion, goal)).to_json()))
+    assert document["status"] == "optimal"
+    assert said(document) == ("verified", "verified")
+    for change in (
+        lambda proof: proof["privacy"][0].update(prices=[9.0] * len(proof["privacy"][0]["prices"])),
+        lambda proof: proof.pop("privacy"),
+        lambda proof: proof.update(privacy=[{"outputs": [3], "prices": [1.0]}]),
+        lambda proof: proof.update(privacy=[None, None]),
+        lambda proof: proof["cuts"][0][0].reverse(),
+        lambda proof: proof["cuts"][0].pop(),
+    ):
+        other = copy.deepcopy(document)
+        change(other["certificate"]["proof"])
+        first, second = said(other)
+        assert first != "verified"
+        assert second != "verified"
+    listed = Program(privacy.StatisticLeakage(0.5, [0, 0, 1]), objective.Guessing(THREE))
+    other = json.loads(json.dumps(solve(listed).to_json()))
+    other["certificate"]["proof"]["privacy"] = document["certificate"]["proof"]["privacy"]
+    assert said(other) == ("unreadable", "unreadable")
+
+
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SEARCHED)) for name in CUT]
 )

@@ -44,14 +44,10 @@ from ..kernel.optimality import NOISE
 from ..kernel.proofs.private_rows import MECHANISM, Rows, is_stochastic, private, read_matrix, stochastic
 from ..kernel.proofs.selection_trees import (
     MOST_PLACES,
-    Node,
-    Row,
-    SelectionStatement,
     Tree,
     by_secret,
-    log_at_most,
+    leaks_within,
     selects,
-    tree_bound,
 )
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, List, Number, Record, Whole
@@ -174,25 +170,6 @@ def _row_cost(costs: Sequence[int], row: Sequence[float], scale: int) -> Fractio
     tick()
     parts, bits = dyadic(row)
     return Fraction(sum(map(int.__mul__, costs, parts)), scale << bits)
-
-
-def leaks_within(
-    matrix: Sequence[Sequence[float]], groups: list[list[int]], leakage: float, tree: Node
-) -> bool | None:
-    """Decide whether a proof tree shows that a stochastic matrix leaks at most that much.
-
-    Args:
-        matrix: the mechanism, its rows summing to exactly 1.
-        groups: the rows of each secret.
-        leakage: the leakage allowed, in nats.
-        tree: the proof: prices at its leaves.
-    """
-    rows = []
-    for entries in matrix:
-        tick()
-        parts, bits = dyadic(entries)
-        rows.append(Row(range(len(parts)), parts, 1 << bits))
-    return log_at_most(tree_bound(tree, SelectionStatement(rows, len(matrix[0]), groups)), leakage)
 
 
 def cost_bound(question: LeakageStatement, proof: dict[str, Any]) -> Fraction:

@@ -47,6 +47,7 @@ from ..kernel.proofs.weak_duality import (
     outer,
     proven_bound,
     read_proof,
+    shown,
 )
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import (
@@ -160,6 +161,8 @@ def _answer(document: dict[str, Any], asked: Question) -> list[list[float]]:
 
 def _members(case: Case) -> Iterator[Claim]:
     asked: Question = case.question
+    if case.proof and asked.objective.name:  # without an objective, the proof is not read
+        asked = shown(case.proof, asked)
     yield stochastic(case.answer)
     for part in asked.parts:
         yield decided(
@@ -217,8 +220,10 @@ def _bound(case: Case) -> Iterator[Claim]:
 
 def _bound_of_two(case: Case, asked: Question) -> Claim:
     """Claim the bound of mechanisms of at most two reports; the proof has cuts at most."""
-    if set(case.proof) - {"cuts"}:
-        raise UnreadableError("certificate.proof must be empty, but for cuts, where max_outputs is 2")
+    if set(case.proof) - {"cuts", "privacy"}:
+        raise UnreadableError(
+            "certificate.proof must be empty, but for cuts and privacy, where max_outputs is 2"
+        )
     maximise, bound = asked.sense == "maximise", Fraction(case.bound)
     most = enclose(bound if maximise else -bound)
     words = f"no such mechanism of two reports has {'more' if maximise else 'less'} than {case.bound!r}"

@@ -15,23 +15,34 @@ mechanisms keep the budget of the largest of such tangents. Proof. Let w_z > 0 a
 convex, and not below its tangent at r. Where w_z = 0 < w_x, h is infinite. ∎ Both sides of a budget are
 divided by e^((a−1)ε); then the first coefficient is rounded down, the second up, which makes a tangent
 smaller.
+
+Lemma 3 (:class:`Selections`). A *selection* takes an input x_g of every secret g. The maximal leakage
+about the secret is at most L if and only if Σ_y max_g w_(x_g) ≤ e^L for all selections. Where they are
+few, each is a budget. Else a tree of prices in the file bounds them all at once (Lemmas 2 and 3 of
+:mod:`selection_trees`), and for a bound any of them are budgets that private mechanisms keep. Proof. The
+condition names every selection, so also those of the file. ∎ A tree that does not show it leaves the
+claim open: another one may.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
+from math import prod
 from typing import Any
 
 from ..arithmetic import Interval, enclose, exp, log, total
 from ..budget import tick
+from ..labels import Labels
 from ..reading import UnreadableError
 from ..schema import EPSILON, Anything, List, Number, Record, Whole
 from ..units import UNIT, Vector, units_down, units_up
 from .differences import Budget, Difference, Part
-from .private_rows import Rows
+from .privacy_parts import LEAKAGE, one, several
+from .private_rows import Rows, is_stochastic
+from .selection_trees import Node, Tree, by_secret, leaks_within, selects
 from .set_privacy import is_set_private
 from .stated_sets import UNCERTAINTY, read_set
 from .uncertainty_sets import UncertaintySet
@@ -39,6 +50,9 @@ from .uncertainty_sets import UncertaintySet
 PLACE = List(Whole(0, 10**9), 2, 2)
 MEMBERS = List(Record({"witness": Anything(), "secrets": PLACE}))
 LARGEST_RATIO = 1e9
+MOST_SELECTIONS = 4096
+"""The most selections that are listed."""
+SELECTIONS = List(List(Whole(0, 10**9), 2))
 TANGENTS = List(Record({"pair": PLACE, "ratio": Number(1 / LARGEST_RATIO, LARGEST_RATIO)}))
 
 
@@ -124,6 +138,39 @@ class Renyi(Part):
         return Difference({x: Fraction(down, UNIT)}, {z: Fraction(up, UNIT)})
 
 
+@dataclass(frozen=True, kw_only=True)
+class Selections(Part):
+    """Bound the maximal leakage about a secret, of more selections than are listed: Lemma 3."""
+
+    groups: list[list[int]]
+    leakage: float
+    tree: Node | None = None
+
+    def holds(self, matrix: Rows) -> bool | None:
+        """Return whether the tree shows that no selection covers more; None if it does not."""
+        if self.tree is None or not is_stochastic(matrix):
+            return None
+        return leaks_within(matrix, self.groups, self.leakage, self.tree) or None
+
+    def shown(self, plain: Any, where: str) -> Part:
+        """See :meth:`Part.shown`: a tree of prices."""
+        return replace(self, tree=Tree().read(plain, where))
+
+    def outer(self, cuts: Any, where: str) -> Part:
+        """See :meth:`Part.outer`: selections, each an input of every secret in order of appearance."""
+        chosen = SELECTIONS.read(cuts, where)
+        for i, selection in enumerate(chosen):
+            tick()
+            if not selects(selection, self.groups):
+                raise UnreadableError(f"{where}[{i}] must be an input of each secret, in order")
+        return replace(self, budgets=[_covered(selection, self.leakage) for selection in chosen])
+
+
+def _covered(selection: Sequence[int], leakage: float) -> Budget:
+    """Say Σ_y max_g w_(x_g) ≤ e^leakage."""
+    return Budget(tuple(Difference(one(x), {}) for x in selection), Fraction(1), Fraction(leakage))
+
+
 def _robust(part: dict[str, Any], k: int) -> Part:
     F, epsilon = read_set(part["uncertainty"]), part["epsilon"]
     if (cells := F.shape[0] * F.shape[1]) != k:
@@ -145,8 +192,21 @@ def _renyi(part: dict[str, Any], k: int) -> Part:
     return Renyi(words, epsilon=epsilon, inputs=k, order=Fraction(order))
 
 
+def _statistic_leakage(part: dict[str, Any], k: int) -> Part:
+    leakage, secrets = part["leakage"], part["secrets"]
+    several(secrets, k)
+    words = (
+        f"its maximal leakage about the secret is at most {leakage!r} nats, whatever the distribution"
+    )
+    groups = by_secret(secrets)
+    if prod(map(len, groups)) > MOST_SELECTIONS:
+        return Selections(words, groups=groups, leakage=leakage)
+    return Part(words, budgets=[_covered(selection, leakage) for selection in product(*groups)])
+
+
 PARTS = {
     "robust": (Record({"epsilon": EPSILON, "uncertainty": UNCERTAINTY}), _robust),
+    "statistic-leakage": (Record({"leakage": LEAKAGE, "secrets": Labels(2)}), _statistic_leakage),
     "renyi": (Record({"epsilon": EPSILON, "order": Number(above=1, most=60)}), _renyi),
 }
 """What each part may say, and what it means for so many inputs."""

@@ -98,6 +98,15 @@ class Part:
             f"{where} must be null: this notion is a list of inequalities, and needs no cuts"
         )
 
+    def shown(self, plain: Any, where: str) -> Part:
+        """Return the part with what a file brings to show that its mechanism is private.
+
+        Args:
+            plain: what the file says.
+            where: its place in the file.
+        """
+        raise UnreadableError(f"{where} must be null: this notion is decided without help")
+
 
 def dot(vector: Vector, column: Sequence[Fraction]) -> Fraction:
     """Compute vector·column."""

@@ -19,11 +19,11 @@ MOST_LISTED = 400
 """The most inputs whose pairs are listed."""
 OF_LISTS = (
     *("ldp", "secret", "pairs", "metric", "given", "pml", "information-privacy", "sensitive"),
-    *("scenarios", "cone", "maximal-leakage", "statistic-leakage"),
+    *("scenarios", "cone", "maximal-leakage"),
 )
 NOTIONS = {
     **dict.fromkeys(OF_LISTS, "privacy_parts"),
-    **dict.fromkeys(("robust", "renyi"), "cut_parts"),
+    **dict.fromkeys(("robust", "renyi", "statistic-leakage"), "cut_parts"),
 }
 OF_COLUMNS = ("mutual-information", "guessing", "bayes", "kl", "total-variation", "chi-squared")
 OBJECTIVES = {

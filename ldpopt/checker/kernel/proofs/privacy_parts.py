@@ -17,7 +17,7 @@ is the probability of the report y where the input is x, and w a column of W.
 | scenarios | P(y given s) ≤ e^ε P(y given s') for each joint distribution P of (s, u) in the list |
 | cone | A w ≥ 0 |
 | maximal-leakage | Σ_y max_x w_x ≤ e^L |
-| statistic-leakage | Σ_y max_g w_(x_g) ≤ e^L for every choice of an input x_g of each secret g |
+| statistic-leakage | Σ_y max_g w_(x_g) ≤ e^L for all inputs x_g of the secrets g; see :mod:`cut_parts` |
 | robust | P(y given s) ≤ e^ε P(y given s') for every P of an uncertainty set; see :mod:`cut_parts` |
 | renyi | Σ_y w_x^a w_z^(1−a) ≤ e^((a−1)ε) for all x, z: a Rényi divergence; see :mod:`cut_parts` |
 
@@ -30,8 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from itertools import permutations, product
-from math import prod
+from itertools import permutations
 from typing import Any
 
 from ..budget import counted
@@ -56,8 +55,6 @@ from .differences import Budget, Cone, Difference, Part
 from .named_parts import MOST_INPUTS
 from .private_rows import hidden
 
-MOST_SELECTIONS = 4096
-"""The most choices of an input of each secret that are listed."""
 MOST_DISTANCE = 1e6
 LARGEST = 1e15
 """The largest entry of a row of a cone."""
@@ -110,7 +107,7 @@ def _ldp(part: dict[str, Any], k: int) -> Part:
 
 def _secret(part: dict[str, Any], k: int) -> Part:
     epsilon, secrets = part["epsilon"], tuple(part["secrets"])
-    _several(secrets, k)
+    several(secrets, k)
     return _hidden(secrets, epsilon)
 
 
@@ -235,34 +232,13 @@ def _maximal_leakage(part: dict[str, Any], k: int) -> Part:
     return Part(words, budgets=(Budget(largest, Fraction(1), Fraction(leakage)),))
 
 
-def _statistic_leakage(part: dict[str, Any], k: int) -> Part:
-    leakage, secrets = part["leakage"], part["secrets"]
-    _several(secrets, k)
-    groups: dict[Any, list[int]] = {}
-    for x, s in enumerate(secrets):
-        groups.setdefault(s, []).append(x)
-    selections = prod(map(len, groups.values()))
-    if selections > MOST_SELECTIONS:
-        raise UnreadableError(
-            f"secrets must leave at most {MOST_SELECTIONS:,} choices of an input of each secret, not "
-            f"{selections:,}"
-        )
-    words = (
-        f"its maximal leakage about the secret is at most {leakage!r} nats, whatever the distribution"
-    )
-    budgets = (
-        Budget(tuple(Difference(one(x), {}) for x in chosen), Fraction(1), Fraction(leakage))
-        for chosen in product(*groups.values())
-    )
-    return Part(words, budgets=tuple(budgets))
-
-
 def _count(name: str, given: int, k: int) -> None:
     if given != k:
         raise UnreadableError(f"{name} must be {k}, the number of inputs, not {given}")
 
 
-def _several(secrets: Sequence[Any], k: int) -> None:
+def several(secrets: Sequence[Any], k: int) -> None:
+    """Refuse labels that are not one for each input, or that are all alike."""
     _count("secrets", len(secrets), k)
     if len(set(secrets)) < 2:
         raise UnreadableError(
@@ -292,6 +268,5 @@ PARTS: dict[str, tuple[Record, Callable[[dict[str, Any], int], Part]]] = {
     "scenarios": (Record({"epsilon": EPSILON, "distributions": List(Joint(), 1)}), _scenarios),
     "cone": (Record({"rows": Matrix(Number(-LARGEST, LARGEST), 1, 2)}, {"words": Text()}), _cone),
     "maximal-leakage": (Record({"leakage": LEAKAGE}), _maximal_leakage),
-    "statistic-leakage": (Record({"leakage": LEAKAGE, "secrets": Labels(2)}), _statistic_leakage),
 }
 """What each part may say, and what it means for so many inputs."""

@@ -206,3 +206,22 @@ def _gain(row: Row, leaf: Leaf) -> int:
 def log_at_most(total: int, limit: float) -> bool | None:
     """Decide whether log(total / UNIT) ≤ limit; None if the enclosure cannot tell."""
     return log(Fraction(total, UNIT)).at_most(enclose(limit))
+
+
+def leaks_within(
+    matrix: Sequence[Sequence[float]], groups: list[list[int]], leakage: float, tree: Node
+) -> bool | None:
+    """Decide whether a proof tree shows that a stochastic matrix leaks at most that much.
+
+    Args:
+        matrix: the mechanism, its rows summing to exactly 1.
+        groups: the rows of each secret.
+        leakage: the leakage allowed, in nats.
+        tree: the proof: prices at its leaves.
+    """
+    rows = []
+    for entries in matrix:
+        tick()
+        parts, bits = dyadic(entries)
+        rows.append(Row(range(len(parts)), parts, 1 << bits))
+    return log_at_most(tree_bound(tree, SelectionStatement(rows, len(matrix[0]), groups)), leakage)

@@ -24,7 +24,7 @@ cuts of the file list some of them (:func:`outer`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -131,22 +131,34 @@ PROOF = Record(
         "budgets": BUDGETS,
         "vectors": Matrix(Number(-MOST_DUAL, MOST_DUAL), 1, 2),
         "cuts": List(Anything("null, or the cuts of a notion of privacy")),
+        "privacy": List(Anything("null, or what shows that a notion of privacy is kept")),
     },
 )
 
 
 def outer(plain: dict[str, Any], asked: Question) -> Question:
     """Return the question about more mechanisms that the cuts of a proof describe, one for each part."""
-    cuts = plain.get("cuts")
-    if cuts is None:
+    return _replaced(asked, plain, "cuts", lambda part, own, where: part.outer(own, where))
+
+
+def shown(plain: dict[str, Any], asked: Question) -> Question:
+    """Return the question with what a proof brings to show that each notion is kept."""
+    return _replaced(asked, plain, "privacy", lambda part, own, where: part.shown(own, where))
+
+
+def _replaced(
+    asked: Question, plain: dict[str, Any], key: str, taken: Callable[[Part, Any, str], Part]
+) -> Question:
+    """Replace the parts for which a proof has something under a key, a list of an entry for each."""
+    given = plain.get(key)
+    if given is None:
         return asked
-    if len(cuts) != len(asked.parts):
-        raise UnreadableError(
-            f"certificate.proof.cuts must have {len(asked.parts)} entries, one for each notion"
-        )
+    where = f"certificate.proof.{key}"
+    if len(given) != len(asked.parts):
+        raise UnreadableError(f"{where} must have {len(asked.parts)} entries, one for each notion")
     parts = [
-        part if own is None else part.outer(own, f"certificate.proof.cuts[{i}]")
-        for i, (part, own) in enumerate(zip(asked.parts, cuts, strict=True))
+        part if own is None else taken(part, own, f"{where}[{i}]")
+        for i, (part, own) in enumerate(zip(asked.parts, given, strict=True))
     ]
     return replace(asked, parts=parts)
 
