@@ -3,6 +3,7 @@
 import copy
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,11 @@ from ldpopt import Status, load, solve, verify
 from ldpopt.checker import frame
 from ldpopt.checker.kernel import reading
 from ldpopt.core.errors import InvalidInputError, NoSolverError
+from ldpopt.core.form import relative_gap
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import accepting, problem
+from ldpopt.measures.row_selection import leaf
+from ldpopt.measures.row_selection_lp import PriceLP
 from ldpopt.problems import StatisticLeakage
 
 SMALL = [[3 / 5, 2 / 5], [1 / 2, 1 / 2], [1 / 5, 4 / 5]]
@@ -65,14 +69,10 @@ def test_flows_on_the_deterministic_case(name: str) -> None:
 
 
 def test_fano_plane_has_an_lp_gap() -> None:
-    result = solve(fano(), "cuts")
-    assert math.exp(result.value) == pytest.approx(5 / 3)
-    assert math.exp(result.bound) == pytest.approx(2)
-    assert result.status is Status.GAP
-    assert verify(result)
+    assert PriceLP(fano().form).solve().bound == pytest.approx(2)  # the optimum is 5/3
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", [*EXACT, "cuts"])
 def test_branching_closes_the_fano_plane(name: str) -> None:
     result = solve(fano(), name)
     assert math.exp(result.bound) == pytest.approx(5 / 3)
@@ -190,7 +190,11 @@ def test_tampering_is_refuted() -> None:
     assert refuted(tampered(result, params__secrets=[0, 1, 1]))
     free = {"outputs": [], "prices": []}
     assert refuted(tampered(result, certificate__proof=free))
-    worse = solve(fano(), "cuts")
+    relaxed = leaf(PriceLP(fano().form).solve().prices)
+    worse = replace(solve(fano()), status=Status.GAP, bound=math.log(2) + 1e-9)
+    worse = replace(worse, gap=relative_gap(worse.value, worse.bound))
+    worse = replace(worse, certificate=replace(worse.certificate, proof=relaxed))
+    assert not refuted(worse.to_json())
     assert refuted(tampered(worse, status="optimal"))
     assert refuted(tampered(worse, bound=math.log(5 / 3)))
 
