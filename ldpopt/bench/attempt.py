@@ -5,37 +5,52 @@ from __future__ import annotations
 import ctypes
 import gc
 import math
-import os
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import NamedTuple
 
+import numpy as np
 import psutil
 
+from ldpopt.bench.entrants import Entrant
 from ldpopt.bench.instances import Task
 from ldpopt.core.errors import UndecidedFileError, UnreadableFileError, from_ctrl_c
 from ldpopt.core.form import Form
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.problem import Problem
-from ldpopt.core.solver import Solver
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Row
 from ldpopt.engine.verifying import verify
 
 GRACE = 10.0
-"""Seconds beyond its time limit after which a solve, or the checker, is interrupted."""
+"""Seconds of processor time beyond its limit after which a solve, or the checker, is interrupted."""
 MEASURED = (
-    *("seconds", "cpu", "speedup", "baseline", "value", "bound", "gap", "known_gap", "iterations"),
-    *("columns", "megabytes", "verified", "agrees"),
+    *("cpu", "cpu_low", "cpu_high", "runs", "start", "solved", "speedup", "baseline", "value", "bound"),
+    *("gap", "known_gap", "iterations", "columns", "megabytes", "child_megabytes", "verified", "agrees"),
 )
 """The columns that a refusal leaves empty."""
 
 
+class Rules(NamedTuple):
+    """What holds for every solve of a benchmark.
+
+    Attributes:
+        gap: the relative gap asked for.
+        limit: seconds of processor time.
+        seed: for solvers that draw random numbers.
+        repeats: how often a solve that reaches the gap is measured.
+    """
+
+    gap: float = 1e-9
+    limit: float = 60.0
+    seed: int = 0
+    repeats: int = 1
+
+
 class Curve:
-    """What a solve knew on its way: (seconds, value, bound), infinite ones as None."""
+    """What a solve knew on its way: (processor seconds, value, bound), infinite ones as None."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -47,47 +62,57 @@ class Curve:
         self.points.append((self.limits.elapsed(), finite[0], finite[1]))
 
     def rows(self, row: Row) -> list[Row]:
-        """Return a row per note and one for the result, with what names the solve."""
+        """Return a row per note and one for the result, with what names the solve.
+
+        Notes come from the run that told them; none is later than the time of the result.
+        """
         names = ("form", "problem", "instance", "size", "seed", "solver")
         which = {name: row[name] for name in names}
-        told = [*self.points, (row["seconds"], row["value"], row["bound"])]
-        return [which | {"seconds": at, "value": v, "bound": b} for at, v, b in told]
+        told = [(min(at, row["cpu"]), v, b) for at, v, b in self.points]
+        told.append((row["cpu"], row["value"], row["bound"]))
+        return [which | {"cpu": at, "value": v, "bound": b} for at, v, b in told]
 
 
-def attempt(
-    task: Task, solver: type[Solver[Any]], gap: float, limit: float, warm: set[str]
-) -> tuple[Row, list[Row]]:
+def attempt(task: Task, entrant: Entrant, rules: Rules, warm: set[str]) -> tuple[Row, list[Row]]:
     """Let a solver answer an instance; return its row, and what it knew over time.
+
+    The time of a run that proves the gap is measured as often as the rules say; other runs, which
+    mostly end with the limit, once.
 
     Args:
         task: the instance.
-        solver: its class.
-        gap: the relative gap asked for.
-        limit: seconds.
+        entrant: the solver.
+        rules: gap, limit, seed and repetitions.
         warm: the solvers that ran before; the first solve of one is repeated, as it pays for imports.
     """
-    row: Row = {"form": task.forms[0].name, "problem": task.kind}
-    row |= {"instance": f"{task.kind} {task.label}", "size": task.size, "seed": task.seed}
-    row |= {"solver": solver.name, "status": "refused", "reason": "", **dict.fromkeys(MEASURED)}
+    kind, limit = task.problem.kind, rules.limit
+    row: Row = {"form": task.forms[0].name, "problem": kind, "instance": f"{kind} {task.label}"}
+    row |= {"size": task.size, "seed": task.seed}
+    row |= {"solver": entrant.name, "status": "refused", "reason": "", **dict.fromkeys(MEASURED)}
     try:
-        form, row["reason"] = Limits.within(limit + GRACE).in_time(lambda: admit(solver, task.problem))
+        form, row["reason"] = Limits.within(limit + GRACE).in_time(lambda: admit(entrant, task.problem))
         if form is None:
             return row, []
         row["form"] = form.name
-        if solver.name not in warm:
-            Limits.within(limit + GRACE).in_time(lambda: _finished(task.problem, solver, gap, limit))
-            warm.add(solver.name)
+        if entrant.name not in warm:
+            _timed(task.problem, entrant, rules)
+            warm.add(entrant.name)
             gc.collect()
             gc.freeze()  # collections before every solve would go through all that is imported
         with peak_memory() as memory:
-            allowed = Limits.within(limit + GRACE)
-            curve, cpu = Curve(allowed), _processor_time()
-            result = allowed.in_time(lambda: _finished(task.problem, solver, gap, limit, curve))
-            cpu = _processor_time() - cpu
+            result, cpu, curve = _timed(task.problem, entrant, rules)
         row["verified"], row["reason"] = _verified(result, limit + GRACE)
-        row |= memory | {"cpu": cpu, "status": result.status.value}
-        row |= {name: getattr(result, name) for name in ("seconds", "value", "bound", "gap")}
+        row |= memory | {"status": result.status.value}
+        row |= {name: getattr(result, name) for name in ("value", "bound", "gap")}
         row |= {name: result.stats.get(name) for name in ("iterations", "columns")}
+        row["child_megabytes"] = result.stats.get("process_megabytes")
+        runs = [(cpu, result.stats.get("process_starts", 0.0))]
+        for _ in range(rules.repeats - 1 if row["status"] == "optimal" else 0):
+            again, cpu, _ = _timed(task.problem, entrant, rules)
+            runs.append((cpu, again.stats.get("process_starts", 0.0)))
+        work = [cpu - start for cpu, start in runs]
+        row |= dict(zip(("cpu_low", "cpu", "cpu_high"), quartiles(work), strict=True))
+        row |= {"runs": len(runs), "start": quartiles([start for _, start in runs])[1] or None}
         return row, curve.rows(row)
     except OutOfTime:
         sentence = f"it did not end within {limit + GRACE:g} s, where its time limit is {limit:g} s"
@@ -97,6 +122,16 @@ def attempt(
             raise KeyboardInterrupt from error
         sentence = " ".join(f"{type(error).__name__}: {error}".split())
         return row | {"status": "crashed", "reason": sentence}, []
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the lower quartile, the median and the upper quartile.
+
+    >>> quartiles([4.0, 1.0, 2.0, 3.0, 5.0])
+    (2.0, 3.0, 4.0)
+    """
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
+    return low, middle, high
 
 
 @contextmanager
@@ -129,30 +164,32 @@ def peak_memory() -> Iterator[dict[str, float]]:
         look()
 
 
-def _processor_time() -> float:
-    """Return the processor time of this process and of those that it started and that have ended."""
-    spent = os.times()
-    return time.process_time() + spent.children_user + spent.children_system
-
-
-def admit(solver: type[Solver[Any]], problem: Problem) -> tuple[Form | None, str]:
+def admit(entrant: Entrant, problem: Problem) -> tuple[Form | None, str]:
     """Find the form that the solver takes, or the reason why it takes none."""
+    missing = entrant.solver.missing()
     reasons = []
     for form in problem.forms():
-        if (reason := solver().takes(form)) is True:
-            missing = solver.missing()
-            return (None, f"needs the package {missing[0]!r}") if missing else (form, "")
+        if missing and issubclass(type(form), entrant.solver.form):
+            return None, f"needs the package {missing[0]!r}"
+        if (reason := entrant.configured().takes(form)) is True:
+            return form, ""
         reasons.append(reason)
     return None, "; ".join(dict.fromkeys(reasons))
 
 
-def _finished(
-    problem: Problem, solver: type[Solver[Any]], gap: float, limit: float, curve: Curve | None = None
-) -> Result:
-    result = solve(problem, solver(), gap=gap, time_limit=limit, progress=curve)
+def _timed(problem: Problem, entrant: Entrant, rules: Rules) -> tuple[Result, float, Curve]:
+    """Solve; return the result, the processor time from problem to certified result, and the curve."""
+    allowed = Limits.within(rules.limit + GRACE)
+    curve = Curve(allowed)
+
+    def answer() -> Result:
+        solver, seconds = entrant.configured(), rules.limit
+        return solve(problem, solver, gap=rules.gap, time_limit=seconds, seed=rules.seed, progress=curve)
+
+    result = allowed.in_time(answer)
     if result.stats.get("interrupted"):
         raise KeyboardInterrupt
-    return result
+    return result, allowed.elapsed(), curve
 
 
 PRIVACY_ALONE = (

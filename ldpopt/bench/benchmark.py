@@ -1,23 +1,32 @@
-"""The benchmark: several solvers on the same instances in one process, which must agree."""
+"""The benchmark: several solvers on the same instances in one process, which must agree.
+
+Its clock is processor time, for limits and for what the rows say: see :mod:`ldpopt.core.limits`.
+"""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
-from ldpopt.bench import comparison, peers
-from ldpopt.bench.attempt import GRACE, attempt
-from ldpopt.bench.instances import Task, check_sizes, draw_all
+from ldpopt.bench import comparison, entrants, peers
+from ldpopt.bench.attempt import GRACE, Rules, attempt
+from ldpopt.bench.entrants import Entrant
+from ldpopt.bench.instances import Task, check_sizes, draw_all, from_files
+from ldpopt.bench.journal import Journal
 from ldpopt.bench.rows import judge, rate
-from ldpopt.core.errors import InvalidInputError, LdpoptError, UnknownNameError
-from ldpopt.core.limits import Limits
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError, UnknownNameError
+from ldpopt.core.limits import Limits, on_processor_time
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
+from ldpopt.engine.questions import Questions, read_questions
 from ldpopt.engine.sweep import Row
 from ldpopt.problems import PROBLEMS
-from ldpopt.solvers import BY_FORM, SOLVERS, solvers_of
+from ldpopt.solvers import BY_FORM
 
 EVERYTHING = "all"
 """The target that stands for every problem."""
@@ -30,30 +39,36 @@ class Benchmark:
     """The table of a benchmark: one row per instance and solver, refusals and crashes included.
 
     Attributes:
-        target: what was asked for: a form, a problem, "peers" or "all".
+        target: what was asked for: a form, a problem, a file, a test set, "peers" or "all".
         rows: ``status`` is that of the result, "refused" or "crashed"; ``reason`` says why a solver
-            refused, crashed, was refuted, or whom it contradicts.
-        gap: the relative gap asked for.
-        time_limit: seconds per solve.
+            refused, crashed, was refuted, or whom it contradicts. ``cpu`` is the median of the
+            processor seconds of ``runs`` runs, ``cpu_low`` and ``cpu_high`` are their quartiles, without
+            ``start``: the seconds that other processes took to start and to end.
+        rules: gap, time limit, seed and repetitions.
         interrupted: only the rows that were done when the user interrupted.
         skipped: a sentence for every instance that could not be drawn in time.
         curves: what each solve knew at which second: a row for each pair of value and bound.
         peers: the rows of the comparison with other packages, for "all" and "peers".
+        digest: the SHA-256 of the test set; empty if the instances were drawn.
+        reused: how many rows an earlier run had measured.
+        baseline: the solver that was chosen to compare times with.
     """
 
     target: str
     rows: list[Row]
-    gap: float
-    time_limit: float
+    rules: Rules = field(default_factory=Rules)
     interrupted: bool = False
     skipped: tuple[str, ...] = ()
     curves: tuple[Row, ...] = ()
     peers: tuple[Row, ...] = ()
+    digest: str = ""
+    reused: int = 0
+    baseline: str | None = None
 
     @property
     def measured(self) -> list[Row]:
         """The rows of solvers that neither refused nor crashed."""
-        return [row for row in self.rows if row["seconds"] is not None]
+        return [row for row in self.rows if row["cpu"] is not None]
 
     @property
     def disagreements(self) -> list[str]:
@@ -76,10 +91,14 @@ def _sentences(rows: Iterable[Row]) -> list[str]:
     for row in rows:
         groups.setdefault(row["solver"], []).append(row)
     return [
-        f"{solver} on {found[0]['instance']} (seed {found[0]['seed']}): {found[0]['reason']}"
+        f"{solver} on {_named(found[0])}: {found[0]['reason']}"
         + (f" – and on {len(found) - 1} more" if len(found) > 1 else "")
         for solver, found in groups.items()
     ]
+
+
+def _named(row: Row) -> str:
+    return row["instance"] + ("" if row["seed"] is None else f" (seed {row['seed']})")
 
 
 def targets(name: str) -> list[type[Problem]]:
@@ -115,18 +134,22 @@ class Doing(Protocol):
 
 
 def run(
-    name: str,
+    name: str | Path,
     *,
     sizes: Sequence[int] | None = None,
     full: bool = False,
     solvers: Sequence[str] | None = None,
     plugins: Sequence[type[Solver[Any]]] = (),
+    draws: int = 1,
     repeats: int = 1,
+    seed: int = 0,
+    baseline: str | None = None,
     gap: float = 1e-9,
     time_limit: float = 60.0,
+    journal: Path | None = None,
     progress: Doing | None = None,
 ) -> Benchmark:
-    """Solve random instances of every size by every solver that accepts them.
+    """Solve instances, drawn at random or read from files, by every solver that accepts them.
 
     A solver's first solve is repeated before it counts, since it pays for imports. An interruption
     (Ctrl-C) ends the benchmark with the rows that are done. "all" compares ldpopt with other packages
@@ -134,102 +157,133 @@ def run(
 
     Args:
         name: a form (``column-program``), a problem (``staircase``), "peers" for other packages alone,
-            or "all".
+            or "all"; or the path of a question, or of a directory of them: a test set.
         sizes: instance sizes, as the problems' ``random`` understands them; by default their own list.
         full: the longer of their own lists.
-        solvers: registered names; by default every solver.
+        solvers: registered names, or ``file.py:CLASS``, each perhaps with options in parentheses
+            (``descent(starts=3)``); by default every solver.
         plugins: solvers that are not registered, run beside the others and judged alike.
-        repeats: how many random instances of each size and setting.
+        draws: how many random instances of each size and setting.
+        repeats: how often the time of the same instance is measured.
+        seed: of the first random instance, and for solvers that draw random numbers.
+        baseline: the solver that times are compared with.
         gap: the relative gap asked for.
-        time_limit: seconds per solve.
+        time_limit: seconds of processor time per solve.
+        journal: a file of the rows that are done; those there are not measured again if problem,
+            solver, rules, machine and code are the same.
         progress: called with (finished, total, what is being done) before every solve.
     """
     Limits.within(time_limit, gap=gap)  # refuses what is no limit
+    least = {"repeats": (repeats, 1), "draws": (draws, 1), "seed": (seed, 0)}
+    for what, (given, smallest) in least.items():
+        validate.whole_number(what, given, smallest)
     if sizes is not None and min(sizes, default=1) < 1:
         raise InvalidInputError(f"sizes must be whole numbers >= 1, not {min(sizes)}")
     if name in (EVERYTHING, PEERS) and sizes is not None:
         raise InvalidInputError("sizes differ from problem to problem: choose one, or leave them out")
-    if name == PEERS and (solvers or plugins):
+    if name == PEERS and (solvers or plugins or baseline):
         raise InvalidInputError("other packages are compared with the solver that ldpopt chooses itself")
-    work = _Work(gap, time_limit, progress or (lambda *_: None))
+    rules = Rules(gap, time_limit, seed, repeats)
+    work = _Work(rules, baseline, journal, progress or (lambda *_: None))
     frozen = gc.get_freeze_count()
     try:
-        if name != PEERS:
-            work.solve(name, sizes, full, repeats, solvers, plugins)
-        if name == PEERS or (name == EVERYTHING and solvers is None):
-            work.compare(full)
+        with on_processor_time():
+            if name != PEERS:
+                chosen = None if solvers is None else [entrants.named(text) for text in solvers]
+                drawn = work.instances(name, sizes, full, range(seed, seed + draws))
+                work.solve(drawn, chosen, plugins)
+            if name == PEERS or (name == EVERYTHING and solvers is None):
+                work.compare(full)
     except KeyboardInterrupt:
         work.interrupted = True
     finally:
         if not frozen:  # else the caller has frozen objects, and they stay so
             gc.unfreeze()
-    return work.benchmark(name)
+    return work.benchmark(str(name))
 
 
 class _Work:
     """The rows of a benchmark that are done."""
 
-    def __init__(self, gap: float, limit: float, progress: Doing) -> None:
-        self.gap, self.limit, self.progress = gap, limit, progress
+    def __init__(
+        self, rules: Rules, baseline: str | None, journal: Path | None, progress: Doing
+    ) -> None:
+        self.rules, self.baseline, self.progress = rules, baseline, progress
+        self.journal = Journal(journal)
         self.rows: list[Row] = []
         self.curves: list[Row] = []
         self.peers: list[Row] = []
         self.skipped: list[str] = []
         self.interrupted = False
+        self.questions: Questions | None = None
 
-    def solve(
-        self,
-        name: str,
-        sizes: Sequence[int] | None,
-        full: bool,
-        repeats: int,
-        solvers: Sequence[str] | None,
-        plugins: Sequence[type[Solver[Any]]],
-    ) -> None:
-        """Add the rows of every instance and solver.
+    def instances(
+        self, name: str | Path, sizes: Sequence[int] | None, full: bool, seeds: Sequence[int]
+    ) -> list[Task]:
+        """Draw the instances, or read them.
 
         Args:
             name: the target.
             sizes: the sizes of the instances; None for those of the problems.
             full: the longer of their lists.
-            repeats: how many instances of a size.
-            solvers: the names of the solvers; None for those of the forms of the instances.
+            seeds: of the random numbers.
+        """
+        self.progress(0, 0, "drawing instances")
+        limit = self.rules.limit
+        if (path := _path(name)) is not None:
+            if sizes is not None or full or len(seeds) > 1:
+                raise InvalidInputError("sizes and draws are for random instances, not for files")
+            self.questions = read_questions(path)
+            tasks, self.skipped = from_files(self.questions, limit)
+        else:
+            name = str(name)
+            kinds = targets(name)
+            if not (sizes or name == EVERYTHING):
+                check_sizes(kinds, full)
+            form = None if name == EVERYTHING or name in PROBLEMS else name
+            tasks, self.skipped = draw_all(kinds, sizes, full, seeds, form, limit)
+        if self.skipped and not tasks:
+            raise InvalidInputError("; ".join(self.skipped))
+        return tasks
+
+    def solve(
+        self,
+        tasks: Sequence[Task],
+        chosen: Sequence[Entrant] | None,
+        plugins: Sequence[type[Solver[Any]]],
+    ) -> None:
+        """Add the rows of every instance and solver.
+
+        Args:
+            tasks: the instances.
+            chosen: the solvers; None for those of the forms of the instances.
             plugins: solvers that are not registered.
         """
-        kinds = targets(name)
-        entrants = {} if solvers is None else _registered(solvers)
-        if not (sizes or name == EVERYTHING):
-            check_sizes(kinds, full)
-        form = None if name == EVERYTHING or name in PROBLEMS else name
-        self.progress(0, 0, "drawing instances")
-        tasks, self.skipped = draw_all(kinds, sizes, full, repeats, form, self.limit)
         forms = dict.fromkeys(form for task in tasks for form in task.forms)
-        if solvers is None:
-            of_forms = {name for form in forms for name in solvers_of(form)}
-            entrants = _registered([name for name in SOLVERS if name in of_forms], broken=True)
-        for plugin in plugins:
-            if plugin.name in SOLVERS or plugin.name in entrants:
-                raise InvalidInputError(f"the solver name {plugin.name!r} of a plugin is taken")
-            entrants[plugin.name] = plugin
+        there = entrants.together(entrants.of_forms(forms) if chosen is None else chosen, plugins)
+        names = [entrant.name for entrant in there]
+        if self.baseline is not None and self.baseline not in names:
+            raise InvalidInputError(
+                f"the baseline must be one of the solvers, {', '.join(names)}, not {self.baseline!r}"
+            )
         # refusals by solvers of other forms are dropped, but the author of a plugin whose form nobody
         # else knows sees why it does nothing
         homeless = {
-            cls.name
-            for cls in entrants.values()
-            if cls.form.name not in BY_FORM and not any(issubclass(form, cls.form) for form in forms)
+            entrant.name
+            for entrant in there
+            if entrant.solver.form.name not in BY_FORM
+            and not any(issubclass(form, entrant.solver.form) for form in forms)
         }
-        for group in self._groups(tasks, entrants, homeless):
+        for group in self._groups(tasks, there, homeless):
             self.rows += group
-        if self.skipped and not self.rows:
-            raise InvalidInputError("; ".join(self.skipped))
         if all(row["status"] == "refused" for row in self.rows):
             raise InvalidInputError(
-                f"no solver of {list(entrants)} accepts any instance of {name}"
+                f"no solver of {names} accepts any of the instances"
                 + (f": {self.rows[0]['solver']}: {self.rows[0]['reason']}" if self.rows else "")
             )
 
     def _groups(
-        self, tasks: Sequence[Task], entrants: Mapping[str, type[Solver[Any]]], homeless: Container[str]
+        self, tasks: Sequence[Task], there: Sequence[Entrant], homeless: Container[str]
     ) -> Iterator[list[Row]]:
         """Yield the rows of every instance, judged; an interruption passes on after what is done.
 
@@ -240,10 +294,13 @@ class _Work:
             group: list[Row] = []
             interruption = None
             try:
-                for cls in entrants.values():
-                    self.progress(finished, len(tasks), f"{cls.name} on {task.kind} {task.label}")
-                    row, curve = attempt(task, cls, self.gap, self.limit, warm)
-                    of_form = issubclass(task.forms[0], cls.form) or cls.name in homeless
+                for entrant in there:
+                    doing = f"{entrant.name} on {task.problem.kind} {task.label}"
+                    self.progress(finished, len(tasks), doing)
+                    row, curve = self.journal.remembered(
+                        task, entrant, self.rules, partial(attempt, task, entrant, self.rules, warm)
+                    )
+                    of_form = issubclass(task.forms[0], entrant.solver.form) or entrant.name in homeless
                     if row["status"] != "refused" or of_form:
                         group.append(row)
                     self.curves += curve
@@ -256,34 +313,34 @@ class _Work:
 
     def compare(self, full: bool) -> None:
         """Add the rows of the comparison with other packages."""
-        contests = list(peers.contests(full, self.limit))
+        limit = self.rules.limit
+        contests = list(peers.contests(full, limit))
         self.progress(0, len(contests), "other packages")
-        for finished, rows in enumerate(comparison.contest_rows(contests, self.limit + GRACE), start=1):
+        for finished, rows in enumerate(comparison.contest_rows(contests, limit + GRACE), start=1):
             self.peers += rows
             self.progress(finished, len(contests), f"other packages: {rows[0]['task']}")
 
     def benchmark(self, name: str) -> Benchmark:
         """Return what is done, with the ratios of the times."""
-        rate(self.rows)
+        rate(self.rows, self.rules.limit, self.baseline)
+        questions = self.questions
         return Benchmark(
-            name,
+            name if questions is None else questions.name,
             self.rows,
-            self.gap,
-            self.limit,
+            self.rules,
             self.interrupted,
             tuple(self.skipped),
             tuple(self.curves),
             tuple(self.peers),
+            "" if questions is None else questions.digest,
+            self.journal.reused,
+            self.baseline,
         )
 
 
-def _registered(names: Iterable[str], broken: bool = False) -> dict[str, type[Solver[Any]]]:
-    """Import solvers by name; ``broken`` leaves out those of other packages that cannot be imported."""
-    chosen = {}
-    for name in names:
-        try:
-            chosen[name] = SOLVERS[name]
-        except LdpoptError:  # nobody asked for it; ldpopt list solvers says why
-            if not broken:
-                raise
-    return chosen
+def _path(name: str | Path) -> Path | None:
+    """Return the path that a target names, if it names no form or problem."""
+    if isinstance(name, str) and (name in PROBLEMS or name in (*BY_FORM, EVERYTHING)):
+        return None
+    path = Path(name)
+    return path if isinstance(name, Path) or path.exists() or path.suffix == ".json" else None

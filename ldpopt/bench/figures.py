@@ -1,22 +1,20 @@
-"""The figures of a benchmark: time against size, accuracy against time, the performance profile."""
+"""The figures of a benchmark: time against size, proven gap against time, performance profiles."""
 
 from __future__ import annotations
 
 import io
-from pathlib import Path
-from typing import Any
+import math
 
 import matplotlib as mpl
 import numpy as np
 from markupsafe import Markup, escape
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from ldpopt.bench.benchmark import Benchmark
+from ldpopt.bench.ranking import ROUGH, gap_steps, mean_log_gap, time_to
 from ldpopt.bench.rows import by, instance_key, middle
-from ldpopt.core.files import save_figure
 from ldpopt.engine.sweep import Row
 
 COLOURS = ("#0072b2", "#d55e00", "#007a5a", "#a3467e", "#7a6000", "#1f1f1f", "#3f8fc0", "#8a4b00")
@@ -60,65 +58,48 @@ def draw_times(rows: list[Row]) -> Figure:
     return figure
 
 
-def draw_curves(curves: list[Row]) -> Figure:
-    """Draw value and bound over the seconds of a solve, on the instance that took longest.
+def draw_gaps(rows: list[Row], found: Benchmark) -> Figure:
+    """Draw three panels on one problem, over all its instances, a line per solver.
+
+    The geometric mean of the proven gaps against processor time; and the performance profiles of two
+    gaps: the share of the instances for which a solver had proven it within a factor of the time of the
+    solver that was first.
 
     Args:
-        curves: what solves of one problem knew at which second.
+        rows: the rows of the problem, refusals included.
+        found: the benchmark that they are from.
     """
-    shown = max(by("instance", curves), key=lambda found: sum(row["seconds"] for row in found[1]))
-    figure = Figure(figsize=(5.6, 2.9), layout="constrained")
-    axes = figure.subplots()
-    for i, (solver, told) in enumerate(by("solver", [r for r in shown[1] if r["seed"] == 0])):
-        _draw_solve(axes, told, COLOURS[i % 8], MARKERS[i % 8], solver)
-    axes.set(xscale="log", xlabel="seconds", ylabel="value (solid), bound (dotted)")
-    axes.set_title(shown[0], fontsize="small")
-    axes.grid(alpha=0.3)
-    figure.legend(loc="outside right upper", frameon=False, fontsize="small")
+    figure = Figure(figsize=(10.5, 2.9), layout="constrained")
+    panels = figure.subplots(1, 3)
+    steps, targets = gap_steps(found), (ROUGH, max(found.rules.gap, 1e-15))
+    keys = list(dict.fromkeys(instance_key(row) for row in rows))
+    solvers = [solver for solver, mine in by("solver", rows) if any(row["cpu"] for row in mine)]
+    known = {solver: [steps.get((*key, solver), []) for key in keys] for solver in solvers}
+    times = {
+        solver: np.array([[time_to(told, gap, math.inf) for told in known[solver]] for gap in targets])
+        for solver in solvers
+    }
+    for i, solver in enumerate(solvers):
+        style = {"color": COLOURS[i % 8], "linestyle": DASHES[i % 6], "linewidth": 1.5}
+        mean = mean_log_gap(known[solver], found.rules.gap)
+        if mean:
+            end = max(at for steps in known.values() for told in steps for at, _ in told)
+            across, up = zip(*mean, (end, mean[-1][1]), strict=True)
+            panels[0].step(across, up, where="post", label=solver, **style)
+        first = np.min(list(times.values()), axis=0)
+        for panel, mine, best in zip(panels[1:], times[solver], first, strict=True):
+            reached = np.isfinite(mine)
+            ratios = np.sort(mine[reached] / best[reached])
+            share = np.arange(1, len(ratios) + 1) / len(keys)
+            if len(share):
+                panel.step([1, *ratios, 1e9], [0, *share, share[-1]], where="post", **style)
+    panels[0].set(xscale="log", yscale="log", xlabel="CPU s", ylabel="mean proven gap")
+    for panel, gap in zip(panels[1:], targets, strict=True):
+        panel.set(xscale="log", xlim=(1, 1e3), ylim=(0, 1.05), xlabel="CPU time ÷ the first's")
+        panel.set_title(f"share with a gap of {gap:g} or less", fontsize="small")
+    panels[0].set_title(f"{len(keys)} instances", fontsize="small")
+    for panel in panels:
+        panel.grid(alpha=0.3)
+    if panels[0].lines:
+        figure.legend(loc="outside right upper", frameon=False, handlelength=4, fontsize="small")
     return figure
-
-
-def _draw_solve(axes: Axes, told: list[Row], colour: str, marker: str, solver: str) -> None:
-    """Draw one solve: the value it has, and the bound it has proven, hold until the next report."""
-    for what, dashes in (("value", "-"), ("bound", ":")):
-        points = [(row["seconds"], row[what]) for row in told if row[what] is not None]
-        if points:
-            (line,) = axes.step(*zip(*points, strict=True), where="post")
-            line.set(color=colour, linestyle=dashes, linewidth=1.5, marker=marker, markersize=4)
-            line.set_label(solver if what == "value" else f"_{solver}")
-
-
-def draw_profile(benchmark: Benchmark, path: Path) -> None:
-    """Draw the performance profile: how many instances a solver answers within a factor of the best."""
-    best: dict[tuple[Any, ...], float] = {}
-    solved = [row for row in benchmark.rows if row["status"] == "optimal"]
-    for row in solved:
-        best[instance_key(row)] = min(best.get(instance_key(row), np.inf), row["cpu"])
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.subplots()
-    styles = ("-", "--", "-.", ":")
-    names = sorted({row["solver"] for row in benchmark.rows})
-    for i, solver in enumerate(names):
-        ratios = sorted(
-            row["cpu"] / best[instance_key(row)] for row in solved if row["solver"] == solver
-        )
-        share = np.arange(1, len(ratios) + 1) / max(len(best), 1)
-        axes.step(
-            [1, *ratios, 1e9],
-            [0, *share, share[-1] if len(share) else 0],
-            styles[i % 4],
-            where="post",
-            label=solver,
-            linewidth=2,
-        )
-    slowest = max((row["cpu"] / best[instance_key(row)] for row in solved), default=10.0)
-    axes.set(
-        xscale="log",
-        xlim=(1, max(10.0, 2 * slowest)),
-        ylim=(0, 1.05),
-        xlabel="processor time relative to the fastest solver of the instance",
-        ylabel="share of instances solved to “optimal”",
-    )
-    axes.legend()
-    axes.grid(alpha=0.3)
-    save_figure(figure, path, dpi=120)

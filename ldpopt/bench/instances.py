@@ -1,4 +1,4 @@
-"""The random instances of a benchmark."""
+"""The instances of a benchmark: drawn at random, or read from files."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.problem import Problem
+from ldpopt.engine.questions import Questions
 
 
 class Task(NamedTuple):
-    """One instance for all solvers; ``forms`` are the classes of its forms, in its order."""
+    """One instance for all solvers; ``forms`` are the classes of its forms, in its order.
 
-    kind: str
+    One that was read from a file has neither size nor seed.
+    """
+
     forms: list[type[Form]]
-    size: int
-    seed: int
+    size: int | None
+    seed: int | None
     label: str
     problem: Problem
 
@@ -48,7 +51,7 @@ def draw_all(
     kinds: Sequence[type[Problem]],
     sizes: Sequence[int] | None,
     full: bool,
-    repeats: int,
+    seeds: Sequence[int],
     form: str | None,
     seconds: float,
 ) -> Drawn:
@@ -58,13 +61,13 @@ def draw_all(
         kinds: the problems.
         sizes: the sizes of the instances; by default those of each problem.
         full: the longer of its lists.
-        repeats: how many of each size.
+        seeds: of the random numbers; an instance of each size and setting for each of them.
         form: the form that an instance must have; None for any.
         seconds: how long the drawing of one, and of its forms, may take.
     """
     found = Drawn([], [])
     for kind in kinds:
-        for size, seed in product(sizes or _sizes(kind, full), range(repeats)):
+        for size, seed in product(sizes or _sizes(kind, full), seeds):
             try:
                 drawn = partial(_draw, kind, size, seed, form)
                 found.tasks.extend(Limits.within(seconds).in_time(drawn))
@@ -81,7 +84,25 @@ def draw_all(
 def _draw(kind: type[Problem], size: int, seed: int, form: str | None) -> list[Task]:
     found = []
     for label, problem in kind.random(size, np.random.default_rng(seed)):
-        forms = [type(one) for one in problem.forms()]
+        forms = _forms(problem)
         if form is None or any(one.name == form for one in forms):
-            found.append(Task(kind.kind, forms, size, seed, label, problem))
+            found.append(Task(forms, size, seed, label, problem))
     return found
+
+
+def from_files(questions: Questions, seconds: float) -> Drawn:
+    """Make an instance of every question; one whose forms take too much time or memory is skipped."""
+    found = Drawn([], [])
+    for label, problem in questions.problems.items():
+        try:
+            forms = Limits.within(seconds).in_time(partial(_forms, problem))
+            found.tasks.append(Task(forms, None, None, label, problem))
+        except OutOfTime:
+            found.skipped.append(f"{label}: its forms take more than {seconds:g} s")
+        except MemoryError:
+            found.skipped.append(f"{label}: its forms do not fit into the memory")
+    return found
+
+
+def _forms(problem: Problem) -> list[type[Form]]:
+    return [type(form) for form in problem.forms()]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
-import platform
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,11 +17,12 @@ from markupsafe import Markup, escape
 
 from ldpopt.bench.benchmark import Benchmark
 from ldpopt.bench.comparison import absent_line
-from ldpopt.bench.figures import draw_curves, draw_times, svg
+from ldpopt.bench.figures import draw_gaps, draw_times, svg
+from ldpopt.bench.ranking import CLEARLY, ROUGH, SHIFT, standings
 from ldpopt.bench.rows import by, exponent, known, middle
 from ldpopt.core.files import write_whole
 from ldpopt.core.solver import Solver
-from ldpopt.engine.solving import environment
+from ldpopt.engine.provenance import code_digest, commit, processor, provenance
 from ldpopt.engine.sweep import Row, write_csv
 from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import BY_FORM, SOLVERS
@@ -52,7 +51,7 @@ class ProblemPart:
     growth: Table
     refusals: Table
     plot: Markup
-    curves: Markup
+    gaps: Markup
 
 
 @dataclass(frozen=True)
@@ -91,14 +90,17 @@ def write(
 def write_rows(found: Benchmark, directory: Path) -> list[Path]:
     """Write the rows, what the solves knew over time, and the comparison, each as CSV if there is any.
 
+    Every line says by which commit, on which processor and on which test set it was measured.
+
     Args:
         found: the benchmark.
         directory: where to.
     """
+    made = {"commit": commit() or code_digest(), "processor": processor(), "test_set": found.digest}
     tables = {"bench.csv": found.rows, "curves.csv": list(found.curves), "peers.csv": list(found.peers)}
     for name, rows in tables.items():
         if rows:
-            write_csv(directory / name, rows)
+            write_csv(directory / name, [row | made for row in rows])
     return [directory / name for name, rows in tables.items() if rows]
 
 
@@ -118,14 +120,16 @@ def facts(
         "command": command,
         "date": started.strftime("%Y-%m-%d %H:%M UTC"),
         "machine": machine(),
-        "versions": environment(),
         "plugins": [plugin.name for plugin in plugins],
         "problems": len({row["problem"] for row in found.measured}),
         "solvers": len({row["solver"] for row in found.measured}),
         "instances": len({(row["instance"], row["seed"]) for row in found.rows}),
         "refused": sum(row["status"] == "refused" for row in found.rows),
         "least_megabytes": LEAST_MEGABYTES,
-        "overview": overview(found),
+        "ranking": ranking(found),
+        "shift": SHIFT,
+        "chosen_baseline": found.baseline is not None,
+        "clearly": CLEARLY,
         "peers": peers(found),
         "absent": absent_line(found.peers),
         "forms": [_form_part(name, rows, found, plugins) for name, rows in by("form", found.rows)],
@@ -134,38 +138,39 @@ def facts(
 
 
 def machine() -> dict[str, str]:
-    """Describe the machine that the times belong to: processor, cores, memory, system and load."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {
-        "processor": _processor(),
-        "cores": f"{cores} usable",
+    """Describe what the times belong to: code, machine, its load now, and packages."""
+    loads = ", ".join(f"{load:.1f}" for load in psutil.getloadavg())
+    return provenance() | {
         "memory": f"{psutil.virtual_memory().total / 1e9:.1f} GB",
-        "system": platform.platform(),
-        "load average at the end": ", ".join(f"{load:.1f}" for load in psutil.getloadavg())
-        + " (1, 5, 15 minutes)",
-        "threads of the linear algebra": os.environ.get("OMP_NUM_THREADS", "not limited"),
+        "load average at the end": f"{loads} (1, 5, 15 minutes)",
     }
 
 
-def _processor() -> str:
-    try:
-        named = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    except OSError:
-        named = None
-    return named[1] if named else platform.processor() or platform.machine()
-
-
-def overview(found: Benchmark) -> Table:
-    """Find for every problem the fastest solver whose answers to its largest instances are verified.
-
-    Where the checker knows no such utility, nothing is called proven.
-    """
-    head = ("problem", "form", "size", "fastest verified optimal", "CPU s", "× faster", "baseline")
-    rows = []
-    for form, of_form in by("form", found.rows):
-        for kind, of_problem in by("problem", of_form):
-            rows.append((kind, form, *_fastest(of_problem)))
-    return Table(head, "llrlrrl", rows)
+def ranking(found: Benchmark) -> Table:
+    """Rank the solvers of every problem over all its instances."""
+    head = (
+        *("problem", "rank", "solver", "solved", "CPU s", "quartiles", "÷ best"),
+        *(f"CPU s to {ROUGH:.0%}", "starts s"),
+    )
+    table = Table(head, "lrlrrrrrr", [])
+    for kind, rows in by("problem", found.rows):
+        standing = standings(rows, found)
+        best = min((entry.mean for entry in standing), default=1.0)
+        table.rows.extend(
+            (
+                kind,
+                "–" if entry.rank is None else str(entry.rank),
+                entry.solver,
+                f"{entry.solved} of {entry.instances}",
+                _number(entry.mean),
+                f"{_number(entry.low)} – {_number(entry.high)}",
+                _number(entry.mean / best),
+                _number(entry.rough),
+                _number(entry.start) if entry.start else "–",
+            )
+            for entry in standing
+        )
+    return table
 
 
 def peers(found: Benchmark) -> Table:
@@ -182,20 +187,6 @@ def peers(found: Benchmark) -> Table:
     return table
 
 
-def _fastest(rows: list[Row]) -> tuple[str, ...]:
-    for size in sorted({row["size"] for row in rows}, reverse=True):
-        here = [row for row in rows if row["size"] == size]
-        count = len({(row["instance"], row["seed"]) for row in here})
-        sound = [r for r in here if r["status"] == "optimal" and r["agrees"] and r["verified"] is True]
-        proven = {solver: tried for solver, tried in by("solver", sound) if len(tried) == count}
-        if proven:
-            best = min(proven, key=lambda solver: middle("cpu", proven[solver]) or 0.0)
-            tried = proven[best]
-            numbers = (_number(middle(name, tried)) for name in ("cpu", "speedup"))
-            return str(size), best, *numbers, tried[0]["baseline"]
-    return "–", "no size with all instances verified", "–", "–", "–"
-
-
 def _form_part(
     name: str, rows: list[Row], found: Benchmark, plugins: Sequence[type[Solver[Any]]]
 ) -> FormPart:
@@ -208,26 +199,18 @@ def _form_part(
 
 def _problem_part(kind: str, rows: list[Row], found: Benchmark) -> ProblemPart:
     tried = [row for row in rows if row["status"] != "refused"]
+    form, sized = rows[0]["form"], rows[0]["size"] is not None
     return ProblemPart(
         kind,
         _first_paragraph(PROBLEMS[kind]),
-        _first_paragraph(PROBLEMS[kind].random),
+        _first_paragraph(PROBLEMS[kind].random) if sized else "Files of the test set.",
         next((row["baseline"] for row in tried if row["baseline"]), "–"),
         _times(tried),
-        _growth(tried, found.time_limit),
+        _growth(tried if sized else []),
         refusals(rows),
-        svg(draw_times(tried), f"Time against size: {kind}, {rows[0]['form']}"),
-        _curves(kind, rows, found),
+        svg(draw_times(tried), f"Time against size: {kind}, {form}") if sized else Markup(""),
+        svg(draw_gaps(rows, found), f"Proven gap over time and profiles: {kind}, {form}"),
     )
-
-
-def _curves(kind: str, rows: list[Row], found: Benchmark) -> Markup:
-    """Draw value and bound over time on the instance that took longest."""
-    form = rows[0]["form"]
-    told = [row for row in found.curves if row["problem"] == kind and row["form"] == form]
-    if not told:
-        return Markup("")
-    return svg(draw_curves(told), f"Value and bound over time: {kind}, {form}")
 
 
 def _first_paragraph(documented: object) -> str:
@@ -236,25 +219,27 @@ def _first_paragraph(documented: object) -> str:
 
 def _times(rows: list[Row]) -> Table:
     head = (
-        *("solver", "size", "instances", "CPU s", "× faster", "status", "value", "bound"),
-        *("largest gap", "from best bound", "peak MB", "verified", "agrees"),
+        *("solver", "size", "instances", "solved", "CPU s", "quartiles", "starts s", "× faster"),
+        *("status", "largest gap", "from best bound", "peak MB", "child MB", "verified", "agrees"),
     )
-    table = Table(head, "lrrrrlrrrrrll", [])
+    table = Table(head, "lrrrrrrrlrrrrll", [])
     for solver, of_solver in by("solver", rows):
         for size, tried in by("size", of_solver):
             table.rows.append(
                 (
                     solver,
-                    str(size),
+                    "–" if size is None else str(size),
                     str(len(tried)),
+                    str(sum(bool(row["solved"]) for row in tried)),
                     _number(middle("cpu", tried)),
+                    _spread(tried),
+                    _number(middle("start", tried) or None),
                     _number(middle("speedup", tried)),
                     _counts(row["status"] for row in tried),
-                    _number(middle("value", tried), 6),
-                    _number(middle("bound", tried), 6),
                     _number(max(known("gap", tried), default=None), 2),
                     _number(max(known("known_gap", tried), default=None), 2),
                     _number(max(known("megabytes", tried), default=None)),
+                    _number(max(known("child_megabytes", tried), default=None)),
                     _verdict(row["verified"] for row in tried),
                     _verdict(row["agrees"] for row in tried),
                 )
@@ -262,13 +247,11 @@ def _times(rows: list[Row]) -> Table:
     return table
 
 
-def _growth(rows: list[Row], time_limit: float) -> Table:
+def _growth(rows: list[Row]) -> Table:
     table = Table(("solver", "sizes", "time ∝ size^a", "memory ∝ size^b"), "llrr", [])
     for solver, of_solver in by("solver", rows):
-        measured = [row for row in of_solver if row["seconds"] is not None]
-        cut = {
-            row["size"] for row in measured if row["seconds"] >= time_limit or row["status"] == "limit"
-        }
+        measured = [row for row in of_solver if row["cpu"] is not None]
+        cut = {row["size"] for row in measured if not row["solved"] and row["status"] != "feasible"}
         ended = [row for row in measured if row["size"] not in cut]
         sizes = ", ".join(str(size) for size, _ in by("size", ended)) or "–"
         table.rows.append((solver, sizes, _fit("cpu", ended), _fit("megabytes", ended)))
@@ -288,7 +271,7 @@ def refusals(rows: list[Row]) -> Table:
     table = Table(("solver", "sizes", "instances", "reason"), "llrl", [])
     for solver, of_solver in by("solver", [row for row in rows if row["status"] == "refused"]):
         for reason, refused in by("reason", of_solver):
-            sizes = ", ".join(str(size) for size, _ in by("size", refused))
+            sizes = ", ".join("–" if size is None else str(size) for size, _ in by("size", refused))
             table.rows.append((solver, sizes, str(len(refused)), reason))
     return table
 
@@ -298,6 +281,13 @@ def refusals(rows: list[Row]) -> Table:
 
 def _number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}g}"
+
+
+def _spread(rows: list[Row]) -> str:
+    """Write the medians of the quartiles; a dash where no run was repeated."""
+    if not any((row["runs"] or 0) > 1 for row in rows):
+        return "–"
+    return " – ".join(_number(middle(name, rows)) for name in ("cpu_low", "cpu_high"))
 
 
 def _counts(statuses: Iterable[str]) -> str:

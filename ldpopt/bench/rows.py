@@ -41,7 +41,7 @@ def judge(group: list[Row], sense: str) -> None:
     Of two rows that contradict each other, both are marked, unless the checker refutes one alone.
     """
     sign = 1 if sense == "maximise" else -1
-    rows = [row for row in group if row["seconds"] is not None]
+    rows = [row for row in group if row["cpu"] is not None]
     for row in rows:
         opponents = [
             other["solver"]
@@ -73,30 +73,39 @@ def _passes(row: Row, other: Row, sign: int) -> bool:
     return bound is not None and not sign * (value - bound) <= MARGIN * max(abs(value), 1.0)
 
 
-def rate(rows: list[Row]) -> None:
-    """Add how many times faster than the baseline each row is on the same instance.
+def rate(rows: list[Row], limit: float, baseline: str | None = None) -> None:
+    """Say of each row whether it solved its instance, and how many times faster than the baseline.
 
-    The baseline of a form's problem is the solver that answers most of its instances, and of these
-    the slowest.
+    An instance is *solved* by a result that is optimal within the gap asked for, in the time limit,
+    neither refuted nor contradicted. Times of runs that did not solve it are no times to compare with:
+    only where both solved an instance is one faster.
+
+    Args:
+        rows: the rows, judged.
+        limit: the time limit in processor seconds.
+        baseline: the solver to compare with; by default, for each form of a problem, the one that
+            solves most of its instances, and of these the slowest.
     """
-    measured = [row for row in rows if row["seconds"] is not None]
+    measured = [row for row in rows if row["cpu"] is not None]
     total: dict[tuple[str, str], dict[str, tuple[int, float]]] = {}
     for row in measured:
+        sound = row["agrees"] and row["verified"] is not False
+        row["solved"] = bool(sound and row["status"] == "optimal" and row["cpu"] <= limit)
         of_problem = total.setdefault((row["form"], row["problem"]), {})
         count, seconds = of_problem.get(row["solver"], (0, 0.0))
-        of_problem[row["solver"]] = count + 1, seconds + row["cpu"]
+        of_problem[row["solver"]] = count + row["solved"], seconds + row["cpu"]
     for row in measured:
         of_problem = total[row["form"], row["problem"]]
-        row["baseline"] = max(of_problem, key=lambda solver: of_problem[solver])
-    reference = {instance_key(row): row["cpu"] for row in measured if row["solver"] == row["baseline"]}
+        row["baseline"] = baseline or max(of_problem, key=lambda solver: of_problem[solver])
+    solved = {(*instance_key(row), row["solver"]): row["cpu"] for row in measured if row["solved"]}
     for row in measured:
-        base = reference.get(instance_key(row))
-        row["speedup"] = None if base is None else base / row["cpu"]
+        base = solved.get((*instance_key(row), row["baseline"]))
+        row["speedup"] = base / row["cpu"] if base and row["cpu"] and row["solved"] else None
 
 
 def instance_key(row: Row) -> tuple[Any, ...]:
-    """Return what the rows of one instance share."""
-    return row["form"], row["instance"], row["size"], row["seed"]
+    """Return what the rows of one instance share, whatever form of it a solver takes."""
+    return row["instance"], row["size"], row["seed"]
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float | None:

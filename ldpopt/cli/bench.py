@@ -18,7 +18,6 @@ from ldpopt.core.exact import ExitCode
 if TYPE_CHECKING:
     from ldpopt.bench.benchmark import Benchmark
     from ldpopt.bench.page import Table
-    from ldpopt.core.solver import Solver
     from ldpopt.engine.sweep import Row
 
 
@@ -26,59 +25,88 @@ def bench(
     context: typer.Context,
     target: Annotated[
         str,
-        typer.Argument(help="A form or a problem, e.g. column-program; file.py:CLASS; peers; all."),
+        typer.Argument(
+            help="A form or a problem, e.g. column-program; a question.json, or a directory of them; "
+            "file.py:CLASS; peers; all."
+        ),
     ],
     full: Annotated[bool, typer.Option("--full/--quick", help="Long or short lists of sizes.")] = False,
     sizes: Annotated[str | None, typer.Option(help="Comma-separated, e.g. 4,8,16.")] = None,
-    solvers: Annotated[str | None, typer.Option(help="Comma-separated; default: all.")] = None,
+    solvers: Annotated[
+        str | None,
+        typer.Option(
+            help="Comma-separated; options in parentheses: descent(starts=3); file.py:CLASS for one of "
+            "your own; default: all."
+        ),
+    ] = None,
     plugin: Annotated[
         list[str] | None,
         typer.Option(help="A solver to run beside them: MODULE:CLASS or file.py:CLASS; repeatable."),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Random instances per size.")] = 1,
+    draws: Annotated[int, typer.Option(min=1, help="Random instances per size.")] = 1,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of the same instance.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of instances and solvers.")] = 0,
+    baseline: Annotated[
+        str | None, typer.Option(help="The solver to compare with.", show_default="the slowest")
+    ] = None,
     gap: Annotated[float, typer.Option(help="Relative gap to prove.")] = 1e-9,
-    time_limit: Annotated[float, typer.Option(help="Seconds per solve.")] = 60.0,
+    time_limit: Annotated[float, typer.Option(help="Seconds of processor time per solve.")] = 60.0,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Directory for CSV and figures; for all: CSV and page, default results/bench."
+            help="Directory for page and CSV; a second run measures what is missing. "
+            "For all: results/bench."
         ),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Measure every row again.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare solvers on the same random instances in one run; exit 1 if they contradict.
+    """Compare solvers on the same instances in one run; exit 1 if they contradict.
 
     "peers" compares ldpopt with the packages that one would pick instead; "all" does both.
     """
-    from ldpopt.bench import benchmark
+    from ldpopt.bench import benchmark, page
+    from ldpopt.bench.entrants import split
     from ldpopt.engine.plugins import load_solvers, problem_class
+    from ldpopt.engine.provenance import provenance
 
-    target = problem_class(target).kind if ":" in target else target
+    if ":" in target and not Path(target).exists():
+        target = problem_class(target).kind
     started = datetime.now(UTC)
     plugins = load_solvers(plugin or [])
     directory = out or (Path("results") / "bench" if target == benchmark.EVERYTHING else None)
     if directory is not None:
         make_directory(directory)
+    journal = None if directory is None else directory / "bench.journal.jsonl"
+    if journal is not None and force:
+        journal.unlink(missing_ok=True)
     with counting(f"bench {target}") as progress:
         found = benchmark.run(
             target,
             sizes=None if sizes is None else [_whole(part) for part in sizes.split(",")],
             full=full,
-            solvers=None if solvers is None else solvers.split(","),
+            solvers=None if solvers is None else split(solvers),
             plugins=plugins,
+            draws=draws,
             repeats=repeats,
+            seed=seed,
+            baseline=baseline,
             gap=gap,
             time_limit=time_limit,
+            journal=journal,
             progress=progress,
         )
+    if found.reused:
+        tell(f"{found.reused} rows were there (--force measures them again)")
     if as_json:
-        shown = {"rows": found.rows, "curves": found.curves, "peers": found.peers}
-        print(json.dumps(shown | {"interrupted": found.interrupted}))
+        shown: dict[str, Any] = {"rows": found.rows, "curves": found.curves, "peers": found.peers}
+        shown |= {"interrupted": found.interrupted, "test_set": found.digest}
+        print(json.dumps(shown | {"provenance": provenance()}))
     else:
         _print_benchmark(found)
     if directory is not None and (found.rows or found.peers):
-        command = _words_of(context, without=("out", "as_json"))
-        paths = _write_benchmark(found, directory, command, started, plugins)
+        command = _words_of(context, without=("out", "as_json", "force"))
+        paths = page.write(found, directory, command, started, plugins)
         tell("wrote " + ", ".join(map(str, paths)))
     _conclude_benchmark(found)
 
@@ -94,26 +122,6 @@ def _words_of(context: typer.Context, without: tuple[str, ...]) -> str:
             name = [option.opts[0]] if option.opts[0].startswith("-") else []
             words += name if part is True else [*name, str(part)]
     return shlex.join(words)
-
-
-def _write_benchmark(
-    found: Benchmark, directory: Path, command: str, started: datetime, plugins: list[type[Solver[Any]]]
-) -> list[Path]:
-    """Write the page for all targets, or for one target its rows, and figures if it has any."""
-    from ldpopt.bench import benchmark, figures, page
-    from ldpopt.core.files import save_figure
-
-    if found.target == benchmark.EVERYTHING:
-        return page.write(found, directory, command, started, plugins)
-    paths = page.write_rows(found, directory)
-    if found.rows and not found.interrupted:  # nobody waits for figures after Ctrl-C
-        profile, curves = directory / "profile.png", directory / "curves.png"
-        figures.draw_profile(found, profile)
-        paths.append(profile)
-        if found.curves:
-            save_figure(figures.draw_curves(list(found.curves)), curves, dpi=120)
-            paths.append(curves)
-    return paths
 
 
 def _conclude_benchmark(found: Benchmark) -> None:
@@ -144,6 +152,7 @@ SHOWN = {
     "seed": "seed",
     "solver": "solver",
     "cpu": "CPU s",
+    "start": "starts s",
     "speedup": "× faster",
     "status": "status",
     "value": "value",
@@ -157,7 +166,18 @@ SHOWN = {
     "verified": "verified",
 }
 """The columns of a row that the terminal shows, with their titles."""
-SPARE = ("seed", "iterations", "columns", "peak MB", "× faster", "bound", "gap", "verified", "agrees")
+SPARE = (
+    "starts s",
+    "seed",
+    "iterations",
+    "columns",
+    "peak MB",
+    "× faster",
+    "bound",
+    "gap",
+    "verified",
+    "agrees",
+)
 """The titles that a narrow terminal leaves out, in this order; the CSV has all columns."""
 
 
@@ -166,8 +186,9 @@ def _print_benchmark(found: Benchmark) -> None:
     from ldpopt.bench.benchmark import EVERYTHING
     from ldpopt.bench.comparison import absent_line
 
-    if found.target == EVERYTHING:
-        _print_page_table(page.overview(found), ("baseline", "× faster", "form"))
+    if found.target == EVERYTHING or found.digest:
+        spare = ("starts s", "quartiles", "÷ best", page.ranking(found).head[-2])
+        _print_page_table(page.ranking(found), spare)
     elif found.rows:
         words = ("instance", "solver", "status")
         rows = [_cells(row, found) for row in found.rows if row["status"] != "refused"]
@@ -179,11 +200,20 @@ def _print_benchmark(found: Benchmark) -> None:
             hang("not verified: ", reason)
         baselines = {row["problem"]: row["baseline"] for row in found.measured}
         names = ", ".join(f"{solver} for {problem}" for problem, solver in baselines.items())
-        hang("× faster ", f"than the baseline: {names}")
+        hang("× faster ", f"than the baseline, where both solved the instance: {names}")
+    hang("measured by ", _measured_by())
     if found.peers:
         _print_page_table(page.peers(found), ("difference",), "Against other packages")
         if absent := absent_line(found.peers):
             print(absent)
+
+
+def _measured_by() -> str:
+    """Say in a line by which code and on which processor."""
+    from ldpopt.engine.provenance import code_digest, commit, packages, processor
+
+    code = f"commit {commit()}" if commit() else f"files {code_digest()[:12]}"
+    return f"ldpopt {packages()['ldpopt']} ({code}) on {processor()}, in processor time"
 
 
 def _cells(row: Row, found: Benchmark) -> list[Any]:

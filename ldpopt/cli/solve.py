@@ -12,12 +12,11 @@ import typer
 
 from ldpopt.cli.options import AsJson, Force, OwnProblem, know
 from ldpopt.cli.terminal import cell, check_output, hang, say, watching
-from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
-from ldpopt.core.exact import ExitCode, quoted
+from ldpopt.core.errors import UndecidedFileError, UnreadableFileError
+from ldpopt.core.exact import ExitCode
 from ldpopt.core.rounding import bound_text, value_text
 
 if TYPE_CHECKING:
-    from ldpopt.core.problem import Problem
     from ldpopt.engine.result import Result
     from ldpopt.engine.verifying import Verification
 
@@ -43,11 +42,12 @@ def solve(
 
     limits = Limits.within(time_limit)
     from ldpopt.engine.plugins import load_solver
+    from ldpopt.engine.questions import read_question
     from ldpopt.engine.solving import chosen_solver
     from ldpopt.engine.solving import solve as solve_problem
 
     know(problem)
-    asked = _read_spec(spec)
+    asked = read_question(spec)
     chosen = load_solver(solver)() if ":" in solver else solver
     if out is not None:
         check_output(out, force, spec)
@@ -72,29 +72,6 @@ def solve(
         raise KeyboardInterrupt
     if verification.verdict is False:
         raise typer.Exit(ExitCode.REFUTED)
-
-
-def _read_spec(path: Path) -> Problem:
-    """Read the problem. A file names a kind; code is named on the command line only."""
-    from ldpopt.engine.verifying import read_document
-    from ldpopt.problems import PROBLEMS
-
-    spec = read_document(path)
-    kind = spec.get("problem")
-    if not isinstance(kind, str):
-        raise InvalidInputError(f'{path} must look like {{"problem": KIND, "params": {{…}}}}')
-    if ":" in kind:
-        raise InvalidInputError(
-            f"'problem' in {path} must be a kind, not {quoted(kind)}: a file names no code; the class "
-            "of your own kind is named by --problem"
-        )
-    params = spec.get("params", {})
-    if not isinstance(params, dict):
-        raise InvalidInputError(f"'params' in {path} must be a JSON object, not {params!r}")
-    result = "format" in spec  # the question of a result file is asked again
-    if unknown := [key for key in spec if key not in ("problem", "params") and not result]:
-        raise InvalidInputError(f"{path} has no key {unknown[0]!r}; allowed are problem, params")
-    return PROBLEMS[kind].from_params(**params)
 
 
 def _summary(result: Result) -> dict[str, Any]:

@@ -7,8 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Protocol, Self, TypeVar
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -36,6 +37,59 @@ class Overdue(BaseException):
 
     No handler of usual errors inside the work swallows it.
     """
+
+
+def wall_time() -> float:
+    """Return the seconds of the clock on the wall."""
+    return time.monotonic()
+
+
+def processor_time() -> float:
+    """Return the processor time of this process and of those that it started and that have ended."""
+    return time.process_time() + ended_children_time()
+
+
+def ended_children_time() -> float:
+    """Return the processor time of the processes that this one started and that have ended."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+_CLOCK: ContextVar[Callable[[], float]] = ContextVar("clock", default=wall_time)
+
+
+def now() -> float:
+    """Return the time of the clock that limits count by."""
+    return _CLOCK.get()()
+
+
+@contextmanager
+def on_processor_time() -> Iterator[None]:
+    """Let the limits that are made within count processor time, so that a busy machine changes nothing.
+
+    A library that counts its own limit, such as HiGHS, counts it on the wall.
+    """
+    token = _CLOCK.set(processor_time)
+    try:
+        yield
+    finally:
+        _CLOCK.reset(token)
+
+
+class Child(NamedTuple):
+    """What a process of :mod:`ldpopt.core.child_process` took.
+
+    Attributes:
+        start: its seconds of processor time beside its work: Python, imports, its end.
+        megabytes: by how much it grew while it worked.
+    """
+
+    start: float
+    megabytes: float
 
 
 @contextmanager
@@ -67,6 +121,8 @@ def _interrupted(due: float, late: Callable[[], object]) -> Iterator[Callable[[]
         sys.unraisablehook = before
 
 
+IDLE = 10
+"""Work that is limited in processor time is ended after so many times as many seconds, too."""
 LATEST, GRACE = 1.1, 2.0
 """Work that is held to a time limit ends within this many times the limit, and so many seconds."""
 CHECKED = 1.5
@@ -90,11 +146,13 @@ class Limits:
 
     Args:
         gap: the relative gap at which value and bound count as equal.
-        deadline: when to stop, on the clock of :func:`time.monotonic`; None for no limit.
+        deadline: when to stop, on the clock; None for no limit.
         seed: for random numbers.
         progress: called with (value, bound) whenever something is kept.
         end: when work that does not look at the clock is ended; None for the deadline.
         start: when the work began.
+        clock: counts the seconds, see :func:`on_processor_time`.
+        children: the processes that the work started.
 
     >>> Limits().remaining()
     inf
@@ -107,7 +165,9 @@ class Limits:
     seed: int = 0
     progress: Progress | None = None
     end: float | None = None
-    start: float = field(default_factory=time.monotonic)
+    start: float = field(default_factory=now)
+    clock: Callable[[], float] = field(default_factory=_CLOCK.get, repr=False)
+    children: list[Child] = field(default_factory=list, repr=False)
     _kept: list[Callable[[], FormSolution]] = field(default_factory=list, repr=False)
     _proofs: list[float] = field(default_factory=list, repr=False)
 
@@ -130,7 +190,7 @@ class Limits:
         """
         if not (isinstance(gap, (int, float)) and 0 < gap < 1):
             raise InvalidInputError(f"gap must lie between 0 and 1, not {gap}")
-        start = time.monotonic()
+        start = now()
         if seconds is None:
             return cls(gap, None, seed, progress)
         deadline = start + validate.positive_number("time_limit", seconds)
@@ -138,11 +198,11 @@ class Limits:
 
     def remaining(self) -> float:
         """Return the seconds that are left: at least 0, infinite without a deadline."""
-        return math.inf if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+        return math.inf if self.deadline is None else max(0.0, self.deadline - self.clock())
 
     def elapsed(self) -> float:
         """Return the seconds since the work began."""
-        return time.monotonic() - self.start
+        return self.clock() - self.start
 
     def expired(self) -> bool:
         """Return whether the time is over."""
@@ -187,7 +247,7 @@ class Limits:
         begun = [] if kept is None else [lambda: kept]
         if self.deadline is None:
             return replace(self, _kept=begun)
-        deadline = time.monotonic() + share * self.remaining()
+        deadline = self.clock() + share * self.remaining()
         return replace(self, deadline=deadline, end=self.end or self.deadline, _kept=begun)
 
     def in_time(
@@ -206,10 +266,15 @@ class Limits:
         end = self.deadline if self.end is None else self.end
         if end is None:
             return work()
-        own = None
+        own, begun, most = None, time.monotonic(), max(end - self.clock(), LATE)
+
+        def late() -> bool:
+            waited = time.monotonic() - begun
+            over = self.clock is wall_time or self.clock() >= end or waited >= IDLE * most
+            return over and bool(self._kept or not once_kept)
+
         try:
-            due = max(end, time.monotonic() + LATE)
-            with _interrupted(due, lambda: self._kept or not once_kept) as own:
+            with _interrupted(begun + most, late) as own:
                 return work()
         except Overdue as event:
             if event.args != (own,):
@@ -236,7 +301,7 @@ class Limits:
 
         def late() -> bool:
             worked, waited = time.process_time() - cpu, time.monotonic() - start
-            return worked >= most / 2 or waited >= 10 * most
+            return worked >= most / 2 or waited >= IDLE * most
 
         try:
             with _interrupted(start + most, late):

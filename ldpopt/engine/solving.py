@@ -161,10 +161,19 @@ def _answered(
         **claims,
         solver=found.solver,
         seconds=sum(taken for name, taken in clock.items() if name.endswith("_seconds")),
-        stats={**_finite(found.solution.stats or {}), **clock},
+        stats={**_finite(found.solution.stats or {}), **_of_children(whole), **clock},
         attempts=found.attempts,
         environment=environment(),
     )
+
+
+def _of_children(limits: Limits) -> dict[str, float]:
+    """Tell what other processes took, if any ran: the time of their start, their largest growth."""
+    ran = limits.children
+    if not ran:
+        return {}
+    growth = max(child.megabytes for child in ran)
+    return {"process_starts": sum(child.start for child in ran), "process_megabytes": growth}
 
 
 def _finite(counts: dict[str, float]) -> dict[str, float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import hashlib
-import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,9 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import write_whole
 from ldpopt.core.limits import Limits
 from ldpopt.core.workers import Parallel, workers
+from ldpopt.engine.provenance import code_digest
 from ldpopt.engine.solving import environment, whole_answers
+from ldpopt.engine.source_digest import source_digest
 
 Row = dict[str, Any]
 Point = Mapping[str, Any]
@@ -195,19 +196,10 @@ def point_key(point: Point, code: str = "") -> str:
 
     Args:
         point: the parameters of the row.
-        code: the digest of the experiment's source; a change of it makes all rows new.
+        code: the digest of the code that measures; a change of it makes all rows new.
     """
     text = json.dumps({"point": point, "by": environment(), "code": code}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def source_digest(measure: Callable[..., Row]) -> str:
-    """Compute the SHA-256 of the file in which an experiment measures; empty if there is none."""
-    try:
-        path = inspect.getsourcefile(measure)
-    except TypeError:  # a callable object, or one that was made in C
-        path = None
-    return "" if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def measure_row(
@@ -243,7 +235,8 @@ def read_journal(path: Path) -> dict[str, Row]:
     return rows
 
 
-def _append(path: Path, line: str) -> None:
+def append_line(path: Path, line: str) -> None:
+    """Append a line to a file, which is made if there is none."""
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(line)
@@ -298,7 +291,7 @@ def _measured(
     After Ctrl-C the rows are those that are finished. The numbers are those of the rows that were there
     and of the points that took too long.
     """
-    code = source_digest(experiment.measure)
+    code = source_digest(experiment.measure) + code_digest()
     keys = [point_key(point, code) for point in points]
     rows = {} if journal is None else read_journal(journal)
     todo = [(key, p) for key, p in zip(keys, points, strict=True) if key not in rows]
@@ -315,7 +308,7 @@ def _measured(
                     continue
                 rows[key] = row
                 if journal is not None:
-                    _append(journal, json.dumps({"key": key, "row": row}) + "\n")
+                    append_line(journal, json.dumps({"key": key, "row": row}) + "\n")
                 if progress is not None:
                     progress(sum(k in rows for k in keys), len(keys))
     except KeyboardInterrupt:

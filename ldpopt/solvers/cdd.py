@@ -51,7 +51,9 @@ class Cdd(Solver[ColumnProgram]):
         if limits.deadline is None or form.cone.dimension <= 8:
             rays = enumerate_rays(A)
         else:  # cddlib knows no time limit
-            rays = np.asarray(child_process.call(enumerate_rays, A, limits=limits), np.float64)
+            rays = np.asarray(
+                child_process.call(enumerate_rays, A, limits=limits, imports="cdd"), np.float64
+            )
         return solve_listed(rays, form.utility(rays), limits)
 
 

@@ -22,7 +22,8 @@ class FlowNetworkx(FlowSolver):
         """Find the flow; where it takes more than a second, in a process that can be stopped."""
         if limits.deadline is None or len(arcs.tails) <= 2_000:
             return cheapest_flow(*arcs)
-        return np.asarray(child_process.call(cheapest_flow, *arcs, limits=limits), np.int64)
+        found = child_process.call(cheapest_flow, *arcs, limits=limits, imports="networkx")
+        return np.asarray(found, np.int64)
 
 
 def cheapest_flow(tails: Whole, heads: Whole, costs: Whole) -> Whole:

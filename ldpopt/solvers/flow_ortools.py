@@ -21,7 +21,9 @@ class FlowOrtools(FlowSolver):
 
     def flow(self, arcs: Arcs, limits: Limits) -> Whole:
         """Find the flow in another process: OR-Tools and highspy each bring a HiGHS, and these clash."""
-        return np.asarray(child_process.call(cheapest_flow, *arcs, limits=limits), np.int64)
+        library = "ortools.graph.python.min_cost_flow"
+        found = child_process.call(cheapest_flow, *arcs, limits=limits, imports=library)
+        return np.asarray(found, np.int64)
 
 
 def cheapest_flow(tails: Whole, heads: Whole, costs: Whole) -> Whole:

@@ -23,7 +23,7 @@ from naughty import (
 from ldpopt import Form, Solver
 from ldpopt.bench import benchmark as bench
 from ldpopt.bench.attempt import Curve, peak_memory
-from ldpopt.bench.figures import draw_curves, draw_profile
+from ldpopt.bench.figures import draw_gaps
 from ldpopt.bench.rows import exponent, judge
 from ldpopt.core.errors import InvalidInputError, UnknownNameError
 from ldpopt.core.limits import Limits
@@ -31,9 +31,9 @@ from ldpopt.problems import PROBLEMS, Staircase
 from ldpopt.solvers import BY_FORM, SOLVERS, solvers_of
 
 
-def test_solvers_agree_and_one_is_the_baseline(tmp_path):
+def test_solvers_agree_and_one_is_the_baseline():
     names = ["enumerate", "column-generation", "cdd"]
-    found = bench.run("staircase", sizes=[3], repeats=2, solvers=names)
+    found = bench.run("staircase", sizes=[3], draws=2, solvers=names)
     assert found.disagreements == found.crashes == []
     assert {row["solver"] for row in found.rows} == set(names)
     (baseline,) = {row["baseline"] for row in found.rows}
@@ -41,20 +41,18 @@ def test_solvers_agree_and_one_is_the_baseline(tmp_path):
     slowest = max(names, key=lambda name: sum(row["cpu"] for row in of(found, name)))
     assert baseline == slowest
     assert all(row["megabytes"] >= 0 and row["verified"] for row in found.rows)
-    draw_profile(found, tmp_path / "profile.png")
-    assert (tmp_path / "profile.png").stat().st_size > 1000
 
 
 def judged(sense, *entries):
     names = ("first", "second", "third")
-    empty = {"seconds": 1.0, "status": "optimal", "verified": True, "reason": ""}
+    empty = {"cpu": 1.0, "status": "optimal", "verified": True, "reason": ""}
     group = [empty | {"solver": name} | entry for name, entry in zip(names, entries, strict=False)]
     judge(group, sense)
     return [entry["agrees"] for entry in group]
 
 
 def test_a_heuristic_is_judged_by_the_best_bound_known():
-    empty = {"seconds": 1.0, "verified": True, "reason": "", "bound": None}
+    empty = {"cpu": 1.0, "verified": True, "reason": "", "bound": None}
     heuristic = empty | {"solver": "heuristic", "status": "feasible", "value": 0.4}
     loose = empty | {"solver": "loose", "status": "gap", "value": 0.3, "bound": 0.8}
     sharp = empty | {"solver": "sharp", "status": "gap", "value": 0.3, "bound": 0.5}
@@ -72,20 +70,19 @@ def test_a_heuristic_is_judged_by_the_best_bound_known():
     assert heuristic["known_gap"] is None
 
 
-def test_the_curve_of_a_solve_ends_with_its_result(tmp_path):
+def test_the_curve_of_a_solve_ends_with_its_result():
     found = bench.run("staircase", sizes=[4], solvers=["column-generation", "randomized-response"])
     for row in found.rows:
         told = [point for point in found.curves if point["instance"] == row["instance"]]
         told = [point for point in told if point["solver"] == row["solver"]]
-        names = ("seconds", "value", "bound")
+        names = ("cpu", "value", "bound")
         assert [told[-1][name] for name in names] == [row[name] for name in names]
-        assert [point["seconds"] for point in told] == sorted(point["seconds"] for point in told)
+        assert [point["cpu"] for point in told] == sorted(point["cpu"] for point in told)
         if row["solver"] == "column-generation":
             assert len(told) > 1
             assert all(point["bound"] >= row["value"] * (1 - 1e-9) for point in told if point["bound"])
-    figure = draw_curves(list(found.curves))
-    assert len(figure.axes[0].lines) == 3  # two values, one bound
-    figure.savefig(tmp_path / "curves.png")
+    figure = draw_gaps(found.rows, found)
+    assert [len(axes.lines) for axes in figure.axes] == [1, 1, 1]  # the other solver proves nothing
 
 
 def test_a_report_without_a_bound_is_kept_without():

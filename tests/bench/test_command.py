@@ -25,9 +25,11 @@ def test_everything_on_one_page(command, tmp_path):
     assert code == 0
     assert "composition-bound" in out
     files = sorted((tmp_path / "results" / "bench").iterdir())
-    assert [file.name for file in files] == ["bench.csv", "bench.html", "bench.md", "curves.csv"]
+    assert [file.name for file in files] == [
+        *("bench.csv", "bench.html", "bench.journal.jsonl", "bench.md", "curves.csv")
+    ]
     assert "wrote results/bench/bench.html" in err
-    assert "ldpopt bench all --solvers enumerate,cdd,joint-milp\n" in files[2].read_text(
+    assert "ldpopt bench all --solvers enumerate,cdd,joint-milp\n" in files[3].read_text(
         encoding="utf-8"
     )
 

@@ -118,7 +118,9 @@ def test_all_packages_that_are_here_agree_and_the_others_are_named(monkeypatch, 
         {"multi_freq_ldpy": "multi-freq-ldpy", "pure_ldp": "pure-ldp"}[name] for name in absent
     }
     assert answer.out.count("absent: ") == bool(absent)
-    assert sorted(path.name for path in (tmp_path / "there").iterdir()) == ["peers.csv"]
+    assert sorted(path.name for path in (tmp_path / "there").iterdir()) == [
+        *("bench.html", "bench.md", "peers.csv")
+    ]
 
 
 def test_a_wrong_peer_is_a_contradiction(monkeypatch, ldpopt):

@@ -17,9 +17,8 @@ from ldpopt.core.limits import LEAST_LEFT, Limits, OutOfTime, Overdue
 MEASURING = re.compile(r"\bimport (time|signal)\b|\bfrom (time|signal) import\b")
 OTHERS = {
     "checker": "its budget; it imports nothing of the package",
-    "bench/attempt.py": "processor time is what a benchmark measures",
-    "bench/comparison.py": "processor time is what a benchmark measures",
     "cli/terminal.py": "signals that end a process",
+    "core/child_process.py": "a signal ends a process whose processor time is over",
     "core/ending.py": "signals that end a process",
     "core/workers.py": "signals that end a process",
     "protocol": "silence between parties on a network",
