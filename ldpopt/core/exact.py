@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.exposure_rules import MOST_FEATURES, Marginals
     from ldpopt.checker.kernel.proofs.exposure_rules import provable as provable_exposure
     from ldpopt.checker.kernel.proofs.exposure_rules import proven as proven_exposure
-    from ldpopt.checker.kernel.proofs.extreme_rays import extreme_rays
+    from ldpopt.checker.kernel.proofs.extreme_rays import apart, extreme_rays
     from ldpopt.checker.kernel.proofs.fidelity_bounds import alpha_bound, balanced_phi, phi_bound
     from ldpopt.checker.kernel.proofs.fidelity_bounds import design_bound as moment_design_bound
     from ldpopt.checker.kernel.proofs.fidelity_bounds import minimax_bound as proven_minimax_bound
@@ -187,7 +187,7 @@ HOMES = {
     "kernel.proofs.exposure_rules": (
         "MOST_FEATURES Marginals provable:provable_exposure proven:proven_exposure"
     ),
-    "kernel.proofs.extreme_rays": "extreme_rays",
+    "kernel.proofs.extreme_rays": "apart extreme_rays",
     "kernel.proofs.fidelity_bounds": (
         "alpha_bound balanced_phi design_bound:moment_design_bound "
         "minimax_bound:proven_minimax_bound phi_bound "

@@ -23,6 +23,7 @@ from ldpopt.core.exact import (
     SelectionsNotion,
     UndecidedError,
     UnreadableError,
+    apart,
     dominates_program,
     frame,
     gains_of_two,
@@ -322,11 +323,21 @@ class ComposedProblem(Problem):
         return found
 
     def _constant(self, point: Assigned) -> Array:
-        """Return a constant release over the columns whose cone holds constant columns."""
-        ones = [Fraction(1)] * self.question.objective.inputs
-        constant = [all(row.at_most(ones) <= 0 for row in cone) for cone in self._cones]
-        row = np.array(constant)[point.cones]
-        return np.tile(row / max(row.sum(), 1), (len(ones), 1))
+        """Return a constant release over the columns whose cone holds constant columns.
+
+        Where no inequality and no column joins two parts of the inputs, it is constant on each part
+        alone: a report that tells the part goes on telling it.
+        """
+        asked, ones = self.question, [Fraction(1)] * (k := self.question.objective.inputs)
+        constant = np.array([all(row.at_most(ones) <= 0 for row in cone) for cone in self._cones])
+        whole = asked.budgets or any(part.secrets for part in asked.parts)
+        joins: list[Iterable[int]] = [range(k)] if whole else list(map(np.flatnonzero, point.matrix.T))
+        joins += [{*row.left, *row.right} for cone in self._cones for row in cone if row.right]
+        inner = np.zeros_like(point.matrix)
+        for part in apart(joins, k):
+            own = constant[point.cones] & point.matrix[part].any(axis=0)
+            inner[part] = own / max(own.sum(), 1)
+        return inner
 
     def _admits(self, matrix: Array) -> bool:
         asked, plain = self.question, matrix.tolist()

@@ -15,13 +15,16 @@ coordinates in which the J of a typical mechanism is 1, and budgets count what e
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from ldpopt.core.errors import SolverError
+from ldpopt.core.exact import apart
 from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.mechanism_program import Assigned, Design, MechanismProgram
 from ldpopt.core.limits import Limits
@@ -29,6 +32,7 @@ from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 from ldpopt.solvers.mechanism_rays import best_weights, beyond_least, scaled_rays
 
+Indices = NDArray[np.integer]
 KEPT = 1e-9
 """Weights below this share of the largest are rounding."""
 SINGULAR, BLEND = 1e-7, 1e-10
@@ -57,16 +61,15 @@ class MechanismDesign(Solver[MechanismProgram]):
         mean = design.prior @ rays[:k]
         if best_weights(mean, rays, most, limits) is None:
             return FormSolution(Status.INFEASIBLE)
-        factor = typical_factor(design.prior, rays, most, limits)
-        weights, vectors, value, _ = best_design(design, rays, most, factor)
-        X = rays[:k] / np.sqrt(mean)
-        whitened = solve_triangular(factor, X, lower=True)
-        spread = np.linalg.eigvalsh((whitened * weights) @ whitened.T)
-        if spread[0] < SINGULAR * spread[-1]:
-            inner = _solved(design._replace(queries=None), rays, most, factor)
-            weights = (1 - BLEND) * weights + BLEND * inner.weights
-        weights = sparse_weights(weights, whitened, rays[k:])
-        gains = ((vectors @ X) ** 2).sum(axis=0)
+        weights, vectors, value = np.zeros(rays.shape[1]), np.zeros((_count(design), k)), 0.0
+        whole = np.arange(k), np.arange(rays.shape[1])
+        for inputs, own in [whole] if len(most) else _blocks(rays[:k]):
+            turned, of = _restricted(design, inputs)
+            part = rays[np.ix_(np.append(inputs, np.arange(k, len(rays))), own)]
+            found = _best_determining(of, part, most, limits)
+            weights[own], value = found.weights, value + found.value
+            vectors[:, inputs] += turned @ found.vectors
+        gains = ((vectors @ rays[:k]) ** 2).sum(axis=0) / mean
         proof = best_weights(gains, rays, most, limits)
         assert proof is not None
         kept = weights > 0
@@ -82,6 +85,48 @@ class MechanismDesign(Solver[MechanismProgram]):
             },
             {"rays": float(rays.shape[1])},
         )
+
+
+def _count(design: Design) -> int:
+    """Return how many vectors z_i a proof has."""
+    return len(design.prior) if design.queries is None else len(design.queries)
+
+
+def _blocks(rays: Array) -> Iterator[tuple[Indices, Indices]]:
+    """Yield the inputs and the rays of each part where no ray has entries in two parts.
+
+    There J is block diagonal, so that each part has a design of its own, and their values add up.
+    """
+    for inputs in apart([np.flatnonzero(ray) for ray in rays.T], len(rays)):
+        yield np.array(inputs), np.flatnonzero(rays[inputs].any(axis=0))
+
+
+def _restricted(design: Design, inputs: Indices) -> tuple[Array, Design]:
+    """Return the design of a part, and the Q that turns its vectors into those of all queries.
+
+    Of the queries C = QR of the part only CᵀC matters: R has as many rows as inputs at most.
+    """
+    prior = design.prior[inputs]
+    if design.queries is None:
+        return np.eye(len(design.prior))[:, inputs], Design(prior, None)
+    if len(design.queries) <= len(inputs):
+        return np.eye(len(design.queries)), Design(prior, design.queries[:, inputs])
+    turned, queries = np.linalg.qr(design.queries[:, inputs])
+    return turned, Design(prior, queries)
+
+
+def _best_determining(design: Design, rays: Array, most: Array, limits: Limits) -> Best:
+    """Solve a part, and see to it that few columns, whose information has an inverse, have weights."""
+    k = len(design.prior)
+    factor = typical_factor(design.prior, rays, most, limits)
+    found = best_design(design, rays, most, factor)
+    X = rays[:k] / np.sqrt(design.prior @ rays[:k])
+    whitened, weights = solve_triangular(factor, X, lower=True), found.weights
+    spread = np.linalg.eigvalsh((whitened * weights) @ whitened.T)
+    if spread[0] < SINGULAR * spread[-1]:
+        inner = _solved(design._replace(queries=None), rays, most, factor)
+        weights = (1 - BLEND) * weights + BLEND * inner.weights
+    return found._replace(weights=sparse_weights(weights, whitened, rays[k:]))
 
 
 class Best(NamedTuple):

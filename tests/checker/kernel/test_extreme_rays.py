@@ -82,3 +82,11 @@ def test_a_list_that_is_too_long_is_left_undecided(monkeypatch):
     monkeypatch.setattr(module, "MOST_RAYS", 10)
     with pytest.raises(UndecidedError, match="more than 10 rays"):
         extreme_rays([{x: Fraction(-1), z: Fraction(2)} for x, z in permutations(range(5), 2)], 5)
+
+
+def test_groups_of_constraints_that_share_no_entry_are_listed_one_by_one():
+    rows = [{0: Fraction(3), 2: Fraction(-1)}, {2: Fraction(3), 0: Fraction(-1)}]
+    rows += [{1: Fraction(2), 4: Fraction(-1)}]
+    together = extreme_rays([*rows, {x: Fraction(1) for x in range(5)}], 5)  # w ≥ 0 implies the last
+    assert sorted(extreme_rays(rows, 5)) == sorted(together)
+    assert len(together) == 5

@@ -22,12 +22,18 @@ Lemma 3 (values). Let F be the matrix of :mod:`.fisher_information`. det J = det
 d_iᵀF⁻¹d_i with d_i(a) = c_i(a) − c_i(k). Proof. The first is shown there. With the columns e_a − e_k of
 B, F = BᵀJB. On vectors v = Bx, which sum to 0, Σ = J⁻¹ − p pᵀ has ΣJv = v − p (1·v) = v, and Σ1 = p − p
 = 0; so Σ = B F⁻¹Bᵀ, and Bᵀc_i = d_i. ∎
+
+Lemma 4 (parts). Let no column have entries other than 0 in two of several parts of the inputs. On a part
+of the mass m = Σ p_x, let p' = p/m. The rows of the part are a mechanism, as the columns of other parts
+are 0 there; let e be its error at p' of the queries, with entries of the part alone. Then Σ_i c_iᵀJ⁻¹c_i
+is the sum over the parts of m e + Σ_i (c_i·p)²/m. Proof. J has a block for each part, 1/m times the
+information J' of that mechanism at p'; its inverse is m J'⁻¹ = m (J'⁻¹ − p'p'ᵀ) + m p'p'ᵀ. ∎
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -40,7 +46,8 @@ from ..budget import UndecidedError, reserve
 from ..reading import UnreadableError
 from ..schema import Distribution, Matrix, Record
 from .column_utilities import Gain
-from .fisher_information import adjugate, between, information, log_below, whole_columns
+from .extreme_rays import apart
+from .fisher_information import Solved, adjugate, between, information, log_below, whole_columns
 from .objective_parts import PRIOR, SIZE, Objective, Vectors, no_sum
 
 
@@ -65,19 +72,28 @@ class Design(Objective):
         Raises:
             UndecidedError: J is singular, or so nearly that the digits do not tell.
         """
-        k = len(self.prior)
-        reserve(6 * k * k, "the information of a report")
-        columns, shift = whole_columns(matrix)
-        common = math.lcm(*(p.denominator for p in self.prior))
-        found = information(columns, shift, [int(p * common) for p in self.prior], common)
-        solved = found.trimmed().solved()
-        if solved is None:
-            raise UndecidedError("the information of a report is singular, or too nearly so")
         if self.queries is None:
-            return between(*solved.log_determinant(), units.BITS)
-        ends = [solved.quadratic([c - row[-1] for c in row[:-1]]) for row in self.queries]
+            return between(*_solved(matrix, self.prior).log_determinant(), units.BITS)
+        held = ({x for x, entry in enumerate(column) if entry} for column in zip(*matrix, strict=True))
+        ends = [end for part in apart(held, len(matrix)) for end in self._errors(matrix, part)]
         low, high = (sum(end, Fraction(0)) for end in zip(*ends, strict=True))
         return -Interval(enclose(low).low, enclose(high).high)
+
+    def _errors(
+        self, matrix: Sequence[Sequence[float]], part: list[int]
+    ) -> Iterator[tuple[Fraction, Fraction]]:
+        """Enclose what a part adds to the error of each query: Lemmas 3 and 4."""
+        assert self.queries is not None
+        mass = sum((self.prior[x] for x in part), Fraction(0))
+        prior = [self.prior[x] / mass for x in part]
+        solved = _solved([matrix[x] for x in part], prior) if len(part) > 1 else None
+        for row in self.queries:
+            own = [row[x] for x in part]
+            mean = mass * _dot(own, prior) ** 2
+            found = (Fraction(0),) * 2  # of one input nothing is left to estimate
+            if solved is not None:
+                found = solved.quadratic([c - own[-1] for c in own[:-1]])
+            yield mass * found[0] + mean, mass * found[1] + mean
 
     def tangent(self, vectors: Vectors) -> Gain:
         """Return g, which is 0 for the column of zeros."""
@@ -102,6 +118,19 @@ class Design(Objective):
             raise UnreadableError("certificate.proof.vectors must be linearly independent")
         bits = 2 * k * (whole.bit_length() - 1)  # entries are floats, so that whole is a power of two
         return -k - Fraction(log_below(found[1], bits), units.UNIT)
+
+
+def _solved(matrix: Sequence[Sequence[float]], prior: Sequence[Fraction]) -> Solved:
+    """Enclose the information of a report of a mechanism at a distribution, with its inverse."""
+    k = len(prior)
+    reserve(6 * k * k, "the information of a report")
+    columns, shift = whole_columns(matrix)
+    common = math.lcm(*(p.denominator for p in prior))
+    found = information(columns, shift, [int(p * common) for p in prior], common)
+    solved = found.trimmed().solved()
+    if solved is None:
+        raise UndecidedError("the information of a report is singular, or too nearly so")
+    return solved
 
 
 def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:

@@ -6,6 +6,11 @@ pointed cone C, and H = {w : a·w ≥ 0}. The extreme rays of C ∩ H are those 
 and only if no third extreme ray satisfies with equality all the constraints of C that both do. ∎  The
 orthant has the unit vectors as extreme rays; constraints are added one by one. All numbers are whole.
 
+Lemma (product). Where the constraints fall into groups over disjoint sets of entries, the extreme rays
+are those of each group, 0 elsewhere. Proof. Each part of w, 0 elsewhere, lies in the cone as well, so
+that an extreme ray has one part alone. If an extreme ray of a group is a sum of two of the cone, these
+are 0 elsewhere, as entries are ≥ 0, and in the cone of the group. ∎
+
 Consequence. A convex, positively homogeneous function is at most 0 on the cone if it is on its extreme
 rays: every w of the cone is a sum of multiples of them.
 """
@@ -13,7 +18,7 @@ rays: every w of the cone is a sum of multiples of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -40,13 +45,48 @@ def extreme_rays(rows: Sequence[Mapping[int, Fraction]], dimension: int) -> list
     >>> extreme_rays([{0: Fraction(2), 1: Fraction(-1)}], 2)
     [(1, 0), (1, 2)]
     """
+    found: list[tuple[int, ...]] = []
+    for entries in apart(rows, dimension):
+        place = {x: i for i, x in enumerate(entries)}
+        own = [{place[x]: row[x] for x in row} for row in rows if row and next(iter(row)) in place]
+        for ray in _listed(own, len(entries)):
+            padded = [0] * dimension
+            for x, entry in zip(entries, ray, strict=True):
+                padded[x] = entry
+            found.append(tuple(padded))
+        _check_count(found)
+    return found
+
+
+def apart(sets: Iterable[Iterable[int]], size: int) -> list[list[int]]:
+    """Split 0, …, size − 1 into the least groups of which every set meets one at most.
+
+    >>> apart([{0, 2}, {2, 3}], 5)
+    [[0, 2, 3], [1], [4]]
+    """
+    group = {x: [x] for x in range(size)}
+    for members in sets:
+        joined = {id(group[x]): group[x] for x in members}
+        if len(joined) > 1:
+            together = [x for part in joined.values() for x in part]
+            group.update((x, together) for x in together)
+    found = {id(part): sorted(part) for part in group.values()}
+    return sorted(found.values())
+
+
+def _listed(rows: Sequence[Mapping[int, Fraction]], dimension: int) -> list[tuple[int, ...]]:
+    """List the rays of one group."""
     everything = (1 << dimension) - 1
     found = [Ray(_unit(x, dimension), everything ^ (1 << x)) for x in range(dimension)]
     for number, row in enumerate(_whole(rows), start=dimension):
         found = _cut(found, row, 1 << number, dimension)
-        if len(found) > MOST_RAYS:
-            raise UndecidedError(f"the cone has more than {MOST_RAYS} rays on the way to its list")
+        _check_count(found)
     return [ray.entries for ray in found]
+
+
+def _check_count(found: Sequence[object]) -> None:
+    if len(found) > MOST_RAYS:
+        raise UndecidedError(f"the cone has more than {MOST_RAYS} rays on the way to its list")
 
 
 def _unit(x: int, dimension: int) -> tuple[int, ...]:
