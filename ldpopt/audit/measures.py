@@ -337,17 +337,18 @@ def _observed(of: Subject, p: Array) -> Iterator[Measured]:
     )
     if of.public_names:
         joint = p.reshape(-1, len(of.public_names))
+        blind, seen = information_metrics.guesses_given_public(of.mechanism, joint)
         yield Measured(
             "blind-guess-given-public",
             "the same for whoever knows the public value",
-            float(joint.max(axis=0).sum()),
+            blind,
             "probability",
             "the chance to guess the secret of a person whose public value is known, without a report",
         )
         yield Measured(
             "guess-given-public",
             "the same from a report",
-            float(information_metrics.attacker_success_given_public(of.mechanism, joint)),
+            seen,
             "probability",
             "the chance of whoever knows the public value after seeing one report",
         )

@@ -62,7 +62,7 @@ def design(
     robust: Annotated[
         str | None,
         typer.Option(
-            help="chi2 (default): hide the secret for distributions near the table's; all: for all."
+            help="all (default): hide the secret from everybody; chi2: for distributions near the table's."
         ),
     ] = None,
     known: Annotated[
@@ -91,8 +91,8 @@ def design(
         int, typer.Option(min=1, help="How many reports about one person share the level.")
     ] = 1,
     goal: Annotated[
-        str, typer.Option("--for", help="What to seek: information, or estimates (precise frequencies).")
-    ] = "information",
+        str, typer.Option("--for", help="What to seek: estimates (precise frequencies), or information.")
+    ] = "estimates",
     queries: given.QueriedColumns = "",
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for solves and check; default: 30, with --compare 120.")
@@ -188,7 +188,7 @@ def design(
 def _robustness(robust: str | None, known: bool) -> str:
     if known and robust is not None:
         raise InvalidInputError("--known and --robust exclude each other")
-    return "known" if known else robust or "chi2"
+    return "known" if known else robust or "all"
 
 
 def _reading(sep: str | None, encoding: str, missing: str) -> list[str]:

@@ -31,8 +31,8 @@ def plan(
     queries: given.QueriedColumns = "",
     robust: Annotated[
         str,
-        typer.Option(help="Hide for distributions near the table's (chi2), all, or its own (known)."),
-    ] = "chi2",
+        typer.Option(help="Hide for all distributions, those near the table's (chi2), its own (known)."),
+    ] = "all",
     alpha: given.Significance = 0.05,
     method: Annotated[
         str, typer.Option(help="A name of ldpopt list methods; auto: the best of those built at once.")

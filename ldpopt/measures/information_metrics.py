@@ -272,20 +272,30 @@ def attacker_success(m: Channel | ArrayLike, p: ArrayLike) -> Estimate:
     return Estimate(float((q[:, None] * W).max(axis=0).sum()))
 
 
-def attacker_success_given_public(m: Channel | ArrayLike, joint: ArrayLike) -> Estimate:
-    """Compute the chance Σ_uy max_s p(s, u) W[(s, u), y] that whoever knows u guesses s from one report.
+class Guesses(NamedTuple):
+    """The chances to guess a secret right without any report, and from one."""
+
+    blind: float
+    seen: float
+
+
+def guesses_given_public(m: Channel | ArrayLike, joint: ArrayLike) -> Guesses:
+    """Compute the chances that whoever knows u guesses s right.
+
+    They are Σ_u max_s p(s, u) without a report, and Σ_uy max_s p(s, u) W[(s, u), y] from one.
 
     Args:
         m: the mechanism, its inputs all (s, u) in order.
         joint: the distribution p[s][u].
 
     >>> W = [[1, 0], [1, 0], [0, 1], [1, 0]]
-    >>> float(attacker_success_given_public(W, [[0.25, 0.25], [0.25, 0.25]]))
-    0.75
+    >>> guesses_given_public(W, [[0.25, 0.25], [0.25, 0.25]])
+    Guesses(blind=0.5, seen=0.75)
     """
     p = np.asarray(joint, dtype=float)
     W, q = _known(m, p.ravel())
-    return Estimate(float((q[:, None] * W).reshape(*p.shape, -1).max(axis=0).sum()))
+    both = (q[:, None] * W).reshape(*p.shape, -1)
+    return Guesses(float(p.max(axis=0).sum()), float(both.max(axis=0).sum()))
 
 
 # ---------------------------------------------------------------- input

@@ -112,7 +112,7 @@ def checked_within(
 
 
 def best(
-    found: Mapping[str, Design | str], goal: str = "information", queries: Sequence[str] = ()
+    found: Mapping[str, Design | str], goal: str = "estimates", queries: Sequence[str] = ()
 ) -> Design:
     """Return the most useful of the designs.
 
@@ -124,7 +124,7 @@ def best(
     return preferred([made for made in found.values() if isinstance(made, Design)], goal, queries)
 
 
-def to_publish(made: Design, goal: str = "information", queries: Sequence[str] = ()) -> str:
+def to_publish(made: Design, goal: str = "estimates", queries: Sequence[str] = ()) -> str:
     """Name the best method from whose mechanism no count can be computed back, and what it costs.
 
     It is sought among randomised response and, for estimates, balanced designs, without a certificate.

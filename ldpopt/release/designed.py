@@ -26,7 +26,7 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, verify_within
 from ldpopt.measures.frequency_intervals import margins
-from ldpopt.measures.information_metrics import attacker_success_given_public
+from ldpopt.measures.information_metrics import Guesses, guesses_given_public
 from ldpopt.measures.levels import Level, level_given_public, rldp_level
 from ldpopt.mechanisms.randomizer import Randomizer, Values
 from ldpopt.models.utilities import entropy
@@ -97,10 +97,9 @@ class Design(Released):
         return level_given_public(matrix.matrix, over.shape)
 
     @cached_property
-    def guesses_given_public(self) -> tuple[float, float]:
+    def guesses_given_public(self) -> Guesses:
         """How often whoever knows u guesses s right without and with a report, of the rows observed."""
-        p = self.question.p_hat
-        return float(p.max(axis=0).sum()), float(attacker_success_given_public(self.mechanism, p))
+        return guesses_given_public(self.mechanism, self.question.p_hat)
 
     @property
     def rows(self) -> int:

@@ -130,7 +130,7 @@ def design(
     public: str | Sequence[str] = (),
     *,
     epsilon: float,
-    robust: str = "chi2",
+    robust: str = "all",
     alpha: float = 0.05,
     method: str = "auto",
     bins: Mapping[str, Bins] | None = None,
@@ -140,7 +140,7 @@ def design(
     missing: str = "refuse",
     width: int | None = None,
     reports: int = 1,
-    goal: str = "information",
+    goal: str = "estimates",
     queries: Sequence[str] = (),
     gap: float = GAP,
     time_limit: float = SECONDS,
@@ -157,7 +157,8 @@ def design(
         secret: the column or columns to hide.
         public: the column or columns to release as well as that allows.
         epsilon: the level, in nats.
-        robust: hide s against "chi2" (all that a χ² test does not reject), "all", or the "known" one.
+        robust: hide s for "all" distributions, so also from those who know u; for those that a χ² test
+            does not reject ("chi2"); or for the observed one ("known").
         alpha: the significance level.
         method: a name of ``ldpopt list methods``, or "auto" (:func:`ldpopt.release.methods.chosen`).
         bins: for columns of numbers, dates or times, how many bins, or the edges between them.
@@ -168,7 +169,7 @@ def design(
         width: how many groups of public values polyopt tells apart (:func:`with_width`).
         reports: how many reports about one person share ``epsilon``; see
             :mod:`ldpopt.release.several_reports`.
-        goal: what "auto" chooses by: "information", or "estimates" of the frequencies of ``queries``.
+        goal: what "auto" chooses by: "estimates" of the frequencies of ``queries``, or "information".
         queries: the columns whose frequencies are wanted; all if not given.
         gap: the relative gap to prove.
         time_limit: seconds for the table and all methods that are tried together.

@@ -32,8 +32,8 @@ from ldpopt.release.matrix_randomizer import released
 from ldpopt.release.method_summaries import SUMMARIES
 from ldpopt.release.question import MOST_CELLS, Question
 
-GOALS = ("information", "estimates")
-"""What a mechanism is for: much information about each person, or precise frequencies."""
+GOALS = ("estimates", "information")
+"""What a mechanism is for: precise frequencies, or much information about each person."""
 MOST_LEARNT = 200
 """Inputs for which the checker computes φ in seconds."""
 MOST_ROWS = 4096
@@ -214,7 +214,7 @@ def _without_public(question: Question) -> str | None:
 
 def _without_set(question: Question) -> str | None:
     if question.joint and question.robust == "all":
-        return "is made for a confidence set; --robust all asks for every distribution"
+        return "is made for a confidence set: ask for it with --robust chi2"
     return _without_public(question)
 
 
@@ -361,13 +361,13 @@ def applicable(question: Question) -> dict[str, str | None]:
     return {name: method.reason(question) for name, method in METHODS.items()}
 
 
-def chosen(question: Question, name: str, goal: str = "information") -> list[str]:
+def chosen(question: Question, name: str, goal: str = "estimates") -> list[str]:
     """Return the names of the methods to try; the best of their designs is kept.
 
-    "auto" means for information the public values, which take no time, and the first other one that
-    applies and is quick; for estimates all but those that solve another one many times, and of more
-    than :data:`MOST_CELLS` cells "queries" or "split", where one applies, and those that are built, not
-    searched.
+    "auto" means for estimates all but those that solve another one many times, and of more than
+    :data:`MOST_CELLS` cells "queries" or "split", where one applies, and those that are built, not
+    searched; for information the public values, which take no time, and the first other one that
+    applies and is quick.
 
     Args:
         question: what the table is to be protected against.
@@ -375,9 +375,9 @@ def chosen(question: Question, name: str, goal: str = "information") -> list[str
         goal: what the mechanism is for, of :data:`GOALS`.
 
     >>> chosen(Question([[3], [4]], 1.0), "auto")
-    ['staircase']
-    >>> chosen(Question([[3], [4]], 1.0), "auto", "estimates")
     ['staircase', 'learn', 'grr']
+    >>> chosen(Question([[3], [4]], 1.0), "auto", "information")
+    ['staircase']
     """
     validate.choice("goal", goal, GOALS)
     reasons = applicable(question)

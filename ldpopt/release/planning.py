@@ -113,7 +113,7 @@ def plan(
     target: float,
     epsilon: float | None = None,
     queries: Sequence[str] = (),
-    robust: str = "chi2",
+    robust: str = "all",
     alpha: float = 0.05,
     method: str = "auto",
     bins: Mapping[str, Bins] | None = None,
@@ -136,7 +136,7 @@ def plan(
         target: the wanted ± of every frequency at 95 %, as a share: 0.01 is one point.
         epsilon: the level; if not given, the least level that the rows of the table allow is found.
         queries: the columns whose frequencies are wanted; all if not given.
-        robust: the distributions against which the secret is hidden: "chi2", "all" or "known".
+        robust: the distributions for which the secret is hidden: "all", "chi2" or "known".
         alpha: the significance level of the χ² set.
         method: the name of a method; "auto" takes at each level the best of
             :data:`ldpopt.release.methods.BUILT`.

@@ -62,8 +62,12 @@ def against(made: AnyDesign) -> str:
 
 
 def holds_for(made: Design) -> str:
-    """Say for which distributions the promise holds, which may be more than it was made for."""
-    return "whatever the distribution of the data" if made.public.universal else against(made)
+    """Say for whom the promise holds, which may be more than it was made for."""
+    if not made.public.universal:
+        return against(made)
+    public = made.domain.public
+    known = "" if public is None else f", also against whoever knows {public.name}"
+    return f"whatever the distribution of the data{known}"
 
 
 def hides_all(made: AnyDesign) -> bool:
@@ -190,12 +194,22 @@ def caveat(made: Design) -> str:
     level, epsilon = made.level_given_public, made.question.epsilon
     if made.domain.public is None or level <= epsilon * (1 + 1e-9):
         return ""
-    secret, public = made.domain.secret.name, made.domain.public.name
-    blind, seen = (round(100 * chance) for chance in made.guesses_given_public)
     sure = ", some odds × over a million" if level > A_MILLION else ""
+    return f"{guessing(made)}{sure}; --robust all, the default, hides it from them"
+
+
+def guessing(made: Design) -> str:
+    """Say how often whoever knows the public value of a person guesses the secret right.
+
+    It is "" without a public column, and for an encoding, of which it is not computed.
+    """
+    secret, public = made.domain.secret.name, made.domain.public
+    if public is None or math.isnan(made.information):
+        return ""
+    blind, seen = (round(100 * chance) for chance in made.guesses_given_public)
     return (
-        f"whoever knows the {public} of a person guesses {secret} right in {blind} of 100 cases, "
-        f"with one report in {seen}{sure}; --robust all hides it from them"
+        f"whoever knows the {public.name} of a person guesses {secret} right in {blind} of 100 cases, "
+        f"with one report in {seen}"
     )
 
 

@@ -16,7 +16,7 @@ from ldpopt.core.validate import Array, Cleaned
 from ldpopt.measures.levels import rldp_level
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set
 
-ROBUSTNESS = ("chi2", "all", "known")
+ROBUSTNESS = ("all", "chi2", "known")
 MOST_PUBLIC, MOST_CELLS = 10, 30
 """PolyOpt merges public values of larger tables into groups, to stay within seconds."""
 
@@ -28,8 +28,8 @@ class Question(Cleaned):
     Args:
         counts: how often each (s, u) occurs, a matrix [s][u]; one column if there is nothing but s.
         epsilon: the level, in nats.
-        robust: the distributions against which s is hidden: "chi2", those that a χ² test at ``alpha``
-            does not reject; "all"; or "known", the observed one alone.
+        robust: the distributions for which s is hidden: "all"; "chi2", those that a χ² test at ``alpha``
+            does not reject; or "known", the observed one alone.
         alpha: the significance level.
         width: how many public values PolyOpt tells apart; chosen by the size if not given.
         reports: how many reports about one person the promise covers.
@@ -40,7 +40,7 @@ class Question(Cleaned):
 
     counts: Any
     epsilon: float
-    robust: str = "chi2"
+    robust: str = "all"
     alpha: float = 0.05
     width: int | None = None
     reports: int = 1

@@ -19,7 +19,7 @@ from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.frequency_intervals import LEVEL
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
-from ldpopt.release.promises import against, caveat, hides_all, margin
+from ldpopt.release.promises import against, caveat, guessing, hides_all, margin
 from ldpopt.release.public_design import PublicDesign
 from ldpopt.release.recoverable_counts import NOT_AT_ALL, WORDS
 from ldpopt.release.release_ledger import (
@@ -172,7 +172,8 @@ def _guards(made: AnyDesign) -> Iterator[Guard]:
         again = f"they have together {total(made, count)}"
         asked = f"ε = {in_full(epsilon)} is promised {against(made)}, and this file cannot prove it"
         guarded = UNCHECKED, False, asked
-    informed = *measured(level, epsilon), f"{shift(level, secret)} [{NOT_CHECKED}]"
+    guess = f"; {guessing(made)}" if isinstance(made, Design) and guessing(made) else ""
+    informed = *measured(level, epsilon), f"{shift(level, secret)}{guess} [{NOT_CHECKED}]"
     if proven_level is not None:
         known = f"{_by(proven_level, secret)}, {EVERYBODY}"
         informed = limited(proven_level), proven_level > epsilon, known

@@ -60,11 +60,12 @@ def explanation(loaded: Loaded) -> list[str]:
             f"{people} and one of {made.domain.public.name}. The mechanism turns both into one random "
             "report."
         )
+    alone = "" if made.public.universal else ", and knows nothing else about the person,"
     second = (
         f"Privacy level ε = {at_most(epsilon, 6)}: no report is more than e^ε ≤ "
         f"{factor_at_most(epsilon)} times as likely for one value of {secret} as for another, "
-        f"{holds_for(made)}; whoever sees a report, and knows nothing else about the person, can shift "
-        f"the odds between two values of {secret} by that factor at most"
+        f"{holds_for(made)}; whoever sees a report{alone} can shift the odds between two values of "
+        f"{secret} by that factor at most"
     )
     return [first, f"{loaded.verification.marked_promise(second)}."]
 
