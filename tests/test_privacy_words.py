@@ -293,10 +293,20 @@ def test_exported_programs_and_releases(name, target, verdict, files, tmp_path, 
     assert list(unfounded(said_by(found), decided)) == []
 
 
-@pytest.mark.parametrize("more", [(), ("--robust", "all"), ("--known",), ("--compare",)])
+CONDITIONAL = ("--method", "cr", "--robust", "chi2")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--method", "srr"),
+        CONDITIONAL,
+        ("--method", "cr", "--known"),
+        (*CONDITIONAL, "--compare"),
+    ],
+)
 def test_design(more, verdict, tmp_path, ldpopt):
-    asked = ("--secret", "sex", "--public", "race", "--epsilon", "1.25", "--method", "cr", *more)
-    asked = asked if more[:1] != ("--robust",) else (*asked[:6], "--method", "srr", *more)
+    asked = ("--secret", "sex", "--public", "race", "--epsilon", "1.25", *more)
     found = ldpopt("design", "adult:sex-race", *asked, "-o", "m.json", cwd=tmp_path)
     assert found.code == {True: 0, None: 3, False: 1}[verdict], found.err
     decided = verify(tmp_path / "m.json")

@@ -69,9 +69,8 @@ def print_comparison(
     hang("optimal: ", OPTIMAL)
     if encodings := [made.method for made in designs if math.isnan(made.information)]:
         hang(f"{', '.join(encodings)}: ", ENCODED)
-    for name, reason in found.items():
-        if isinstance(reason, str):
-            hang(f"{name}: ", reason)
+    for reason in dict.fromkeys(other for other in found.values() if isinstance(other, str)):
+        hang(f"{', '.join(name for name, other in found.items() if other == reason)}: ", reason)
     print()
 
 

@@ -62,7 +62,7 @@ def design(
     robust: Annotated[
         str | None,
         typer.Option(
-            help="all (default): hide the secret from everybody; chi2: for distributions near the table's."
+            help="all (default): hide the secret from everybody; chi2: for data like the table's."
         ),
     ] = None,
     known: Annotated[
@@ -181,7 +181,8 @@ def design(
         if found:
             print_comparison(found, made, goal, asked)
         reading = _reading(sep, encoding, missing)
-        _print_design(_facts(made, table, reading, out, asked, goal), explain)
+        best = goal == "estimates" and method == "auto"  # for frequencies, there is no better to advise
+        _print_design(_facts(made, table, reading, out, asked, best), explain)
     raise typer.Exit(EXIT_CODES[made.verification.verdict])
 
 
@@ -218,7 +219,7 @@ def _print_design(facts: dict[str, Callable[[], str]], explain: bool) -> None:
 
 
 def _facts(
-    made: Design, table: str, reading: list[str], out: Path, queries: list[str], goal: str
+    made: Design, table: str, reading: list[str], out: Path, queries: list[str], best: bool
 ) -> dict[str, Callable[[], str]]:
     """Say everything that is known of a design, a line each: some take long, so none is said unasked."""
     from ldpopt.engine.verifying import NOT_CHECKED
@@ -236,7 +237,8 @@ def _facts(
     how = f"{_made_by(result.solver)} in {result.seconds:.1f} s"
     return {
         "outcome": lambda: (
-            f"{promises.outcome(made, queries)} [{NOT_CHECKED}]{promises.advice(made, goal, queries)}"
+            f"{promises.outcome(made, queries)} [{NOT_CHECKED}]"
+            f"{'' if best else promises.advice(made, queries)}"
         ),
         "merged": lambda: verification.marked(merged) if merged else "",
         "groups": lambda: "; ".join(promises.merged_groups(made)),

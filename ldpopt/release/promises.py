@@ -114,22 +114,19 @@ def outcome(made: Design, queries: Sequence[str] = ()) -> str:
     return f"with your {n:,} rows ({100 * LEVEL:g} %): {', '.join(known)}"
 
 
-def advice(made: Design, goal: str, queries: Sequence[str] = ()) -> str:
-    """Name the goal to choose where a mechanism for information leaves frequencies open; else "".
+def advice(made: Design, queries: Sequence[str] = ()) -> str:
+    """Name the default where a mechanism that was asked for leaves frequencies open; else "".
 
     They are left open where reports about one column each, by subset selection, would tell one of the
     columns :data:`FAR_BETTER` times as precisely, or where the rows of the table do not determine one.
 
     Args:
         made: the design.
-        goal: what it is for, of :data:`ldpopt.release.methods.GOALS`.
         queries: the columns whose frequencies are wanted; all if not given.
     """
-    if goal == "estimates":
-        return ""
-    n, parts = int(made.question.counts.sum()), made.accuracy(queries)
+    n, parts = made.rows, made.accuracy(queries)
     known = all(part.margin(n) < FAR_BETTER * _selected(part, made, n / len(parts)) for part in parts)
-    return "" if known else "; for frequencies design with --for estimates"
+    return "" if known else "; for frequencies design without --for and --method"
 
 
 def _selected(part: Accuracy, made: Design, n: float) -> float:
@@ -195,7 +192,7 @@ def caveat(made: Design) -> str:
     if made.domain.public is None or level <= epsilon * (1 + 1e-9):
         return ""
     sure = ", some odds × over a million" if level > A_MILLION else ""
-    return f"{guessing(made)}{sure}; --robust all, the default, hides it from them"
+    return f"{guessing(made)}{sure}; --robust all hides it from them"
 
 
 def guessing(made: Design) -> str:

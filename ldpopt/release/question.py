@@ -10,7 +10,7 @@ import numpy as np
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import KNOWN_SAMPLES, MOST_TOGETHER
+from ldpopt.core.exact import KNOWN_SAMPLES, MOST_TOGETHER, SET_ALPHA, UnreadableError
 from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array, Cleaned
 from ldpopt.measures.levels import rldp_level
@@ -50,6 +50,10 @@ class Question(Cleaned):
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
         validate.choice("robust", self.robust, ROBUSTNESS)
+        try:
+            SET_ALPHA.read(self.alpha, "alpha")
+        except UnreadableError as error:
+            raise InvalidInputError(str(error)) from None
         if self.width is not None:
             validate.whole_number("width", self.width, 2)
         validate.whole_number("reports", self.reports, 1)

@@ -9,7 +9,7 @@ TABLE = "adult:sex-race"
 
 @pytest.fixture(scope="session")
 def census():
-    return design(TABLE, secret="sex", public="race", epsilon=1.0)
+    return design(TABLE, "sex", "race", epsilon=1.0, robust="chi2", goal="information")
 
 
 @pytest.fixture(scope="session")

@@ -205,8 +205,8 @@ def test_a_weaker_mechanism_is_caught(file, response):
     tampered(file, lambda d: d["mechanism"].update(matrix=rows.tolist()))
     found = audit(file)
     assert "differ by at most a factor e^1" in found.verdict
-    assert "the robust LDP level is" in found.verdict
-    assert found["robust"].holds is False
+    assert "the robust LDP level, all distributions is" in found.verdict
+    assert found["robust-all"].holds is False
 
 
 def test_no_distribution_at_all(file):
@@ -231,7 +231,7 @@ def test_another_promise_than_the_certificate(file):
     found = audit(file)
     assert not found.passed
     assert "the certificate is refuted: the design promises what the question asks for" in found.verdict
-    assert "the robust LDP level is 0.9661, above the promised 0.5" in found.verdict
+    assert "the robust LDP level, all distributions is 1, above the promised 0.5" in found.verdict
 
 
 def spoiled(file, place, junk):
@@ -354,7 +354,9 @@ def test_as_a_user(file, tmp_path, ldpopt):
     assert shown.code == 0, shown.err
     assert shown.err == ""
     lines = shown.out.splitlines()
-    assert lines[-1].startswith("PASSED: what was promised holds (robust LDP level 0.9661 ≤ 1")
+    assert lines[-1].startswith(
+        "PASSED: what was promised holds (robust LDP level, all distributions 1 ≤ 1"
+    )
     assert any("statistic maximal leakage" in line and "0.3799" in line for line in lines)
     tampered(file, lambda d: d.update(value=d["value"] + 0.01))
     failed = ldpopt("audit", file, "--json")
@@ -383,7 +385,8 @@ def test_a_promise_about_counts_is_not_called_absent(census):
     assert found.verdict.startswith(said)
     assert "and the other 3 claims of the certificate were verified" in found.verdict
     assert found.passed is OPEN
-    made = design(TABLE, secret="sex", public="race", epsilon=1.0, method="srr").public
+    asked = {"epsilon": 1.0, "method": "srr", "robust": "chi2"}
+    made = design(TABLE, secret="sex", public="race", **asked).public
     more = replace(made, promise=replace(made.promise, epsilon=0.5), recoverable=None)
     found = audit(more, samples=1000, confidence=SURE)
     assert found.verdict.startswith("NOT DECIDED: the promise ε = 0.5 for all distributions")

@@ -14,7 +14,8 @@ TABLE = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10
 
 @pytest.fixture(scope="module")
 def made():
-    return {name: design(TABLE, "s", "u", epsilon=1.0, method=name) for name in ("cr", "ir", "srr")}
+    asked = {"epsilon": 1.0, "robust": "chi2"}
+    return {name: design(TABLE, "s", "u", **asked, method=name) for name in ("cr", "ir", "srr")}
 
 
 def test_the_level_is_that_of_the_product(made):

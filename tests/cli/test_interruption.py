@@ -95,7 +95,12 @@ class Ended(NamedTuple):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, ldpopt):
     folder = tmp_path_factory.mktemp("interruption")
-    assert ldpopt("design", TABLE, *SECRET, "--method", "cr", "-o", MECHANISM, cwd=folder).code == 0
+    assert (
+        ldpopt(
+            "design", TABLE, *SECRET, "--method", "cr", "--robust", "chi2", "-o", MECHANISM, cwd=folder
+        ).code
+        == 0
+    )
     assert ldpopt("privatize", TABLE, "-m", MECHANISM, "-o", "released.csv", cwd=folder).code == 0
     reports = (folder / "released.csv").read_text().splitlines(keepends=True)
     (folder / "reports").mkdir()

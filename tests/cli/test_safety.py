@@ -16,7 +16,7 @@ from ldpopt.core.registry import Registry
 from ldpopt.release import releasing
 
 TABLE = pd.DataFrame({"sex": ["f", "m"] * 200, "job": ["a", "a", "b", "b", "c", "b", "c", "c"] * 50})
-DESIGN = ("--secret", "sex", "--public", "job", "--epsilon", "1")
+DESIGN = ("--secret", "sex", "--public", "job", "--epsilon", "1", "--robust", "chi2")
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def made(**options):
 
 @pytest.fixture(scope="module")
 def split_design():
-    return made()
+    return made(robust="chi2")
 
 
 @pytest.mark.parametrize("robust", ["chi2", "all"])

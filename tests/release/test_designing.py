@@ -24,12 +24,13 @@ from ldpopt.release.methods import METHODS, applicable, chosen
 from ldpopt.release.promises import learnable, merged_groups, merging
 from ldpopt.release.question import Question
 
+INFORMED = {"robust": "chi2", "goal": "information"}
 SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}
 
 
 @pytest.fixture(scope="module")
 def made():
-    return design(SMALL, "s", "u", epsilon=1.0)
+    return design(SMALL, "s", "u", epsilon=1.0, **INFORMED)
 
 
 def test_a_design(made):
@@ -43,7 +44,7 @@ def test_a_design(made):
 
 @pytest.mark.parametrize("robust", ["chi2", "all", "known"])
 def test_every_method(robust):
-    first = design(SMALL, "s", "u", epsilon=1.0, robust=robust)
+    first = design(SMALL, "s", "u", epsilon=1.0, robust=robust, goal="information")
     found = compare(first, time_limit=1200)  # that much only on a machine busy with other work
     assert set(found) == set(METHODS)
     solved = {name: other for name, other in found.items() if not isinstance(other, str)}
@@ -52,10 +53,10 @@ def test_every_method(robust):
     for other in solved.values():
         assert other.level.level <= 1 + 1e-12
         assert verify(other.result, budget=600)
-        assert other.worth("information") <= best(found).information
+        assert other.worth("information") <= best(found, "information").information
     assert solved["grr"].result.value <= solved["ldp"].result.value + 1e-9
     assert solved["srr"].result.value <= solved["staircase"].result.value + 1e-9
-    assert best(found).information >= first.information
+    assert best(found, "information").information >= first.information
 
 
 def test_a_method_that_fails_is_named(monkeypatch):
@@ -77,10 +78,11 @@ def test_a_protocol_without_a_matrix_is_no_mechanism(monkeypatch):
     """Where its matrix would be wide, unary encoding is stated by its parameters."""
     monkeypatch.setattr(ue_conditional, "MOST_REPORTS", 1)
     with pytest.raises(InvalidInputError, match="no mechanism was found in 30 s; allow more"):
-        design(SMALL, "s", "u", epsilon=1.0, method="ue")
+        design(SMALL, "s", "u", epsilon=1.0, method="ue", robust="chi2")
     said = []
     monkeypatch.setattr(designing, "chosen", lambda *_: ["ue", "srr"])
-    assert design(SMALL, "s", "u", epsilon=1.0, warn=said.append).method == "srr"
+    asked = {"epsilon": 1.0, "robust": "chi2"}
+    assert design(SMALL, "s", "u", **asked, warn=said.append).method == "srr"
     assert [sentence.partition(":")[0] for sentence in said] == ["the method ue was left out"]
 
 
@@ -102,9 +104,8 @@ def test_methods_for_which_no_time_is_left_are_named(monkeypatch):
 
 
 def test_the_less_is_known_the_less_is_released():
-    values = [
-        design(SMALL, "s", "u", epsilon=1.0, robust=r).result.value for r in ("known", "chi2", "all")
-    ]
+    asked = {"epsilon": 1.0, "goal": "information"}
+    values = [design(SMALL, "s", "u", **asked, robust=r).result.value for r in ("known", "chi2", "all")]
     assert values == sorted(values, reverse=True)
 
 
@@ -147,13 +148,13 @@ def test_observers_who_know_the_public_value(made):
     ]
     assert made.level_given_public >= max(given, default=0.0)
     assert made.level_given_public > 1
-    everyone = design(SMALL, "s", "u", epsilon=1.0, robust="all")
+    everyone = design(SMALL, "s", "u", epsilon=1.0)
     assert everyone.level_given_public <= 1
     assert design(SMALL, "s", epsilon=1.0).level_given_public <= 1
 
 
 def test_secret_alone_is_plain_ldp():
-    made = design(SMALL, ["s", "u"], epsilon=1.0)
+    made = design(SMALL, ["s", "u"], epsilon=1.0, goal="information")
     assert made.method == "staircase"
     assert made.result.problem.kind == "staircase"
     assert made.mechanism.epsilon() <= 1
@@ -163,7 +164,7 @@ def test_secret_alone_is_plain_ldp():
 
 def test_frames_give_the_same(made):
     for frame in (pd.DataFrame(SMALL), pl.DataFrame(SMALL)):
-        assert design(frame, "s", "u", epsilon=1.0).identity == made.identity
+        assert design(frame, "s", "u", epsilon=1.0, **INFORMED).identity == made.identity
 
 
 def test_wide_tables_are_merged():
@@ -171,7 +172,7 @@ def test_wide_tables_are_merged():
     table = {"s": rng.integers(3, size=4000), "u": rng.integers(20, size=4000)}
     question = design(table, "s", "u", epsilon=1.0, method="srr").question
     assert question.merged_width() == 10
-    made = design(table, "s", "u", epsilon=1.0, width=3, method="polyopt")
+    made = design(table, "s", "u", epsilon=1.0, width=3, method="polyopt", robust="chi2")
     assert made.result.problem.width == 3
     assert len(np.unique(made.mechanism.matrix, axis=0)) <= 9
     assert "the 20 values of u are told apart as 3 groups" in merging(made)
@@ -189,11 +190,11 @@ def test_the_width_is_chosen_by_utility(monkeypatch):
         return SimpleNamespace(value=worth[problem.width])
 
     monkeypatch.setattr("ldpopt.release.designing.solve", solved)
-    question = Question(np.ones((3, 20), int), 1.0)
+    question = Question(np.ones((3, 20), int), 1.0, "chi2")
     assert with_width(question, "polyopt", 30).width == 3
     assert tried == [2, 3, 5]
     assert with_width(question, "srr", 30).width is None
-    assert with_width(Question(np.ones((3, 20), int), 1.0, width=4), "polyopt", 30).width == 4
+    assert with_width(Question(np.ones((3, 20), int), 1.0, "chi2", width=4), "polyopt", 30).width == 4
 
 
 @pytest.mark.parametrize(("apart", "width"), [(0.6, 3), (0.4, 2)])
@@ -202,7 +203,7 @@ def test_few_public_values_of_many_secrets_are_told_apart_where_that_is_better(
 ):
     worth = {2: 0.5, None: apart}
     monkeypatch.setattr(designing, "solve", lambda trial, **_: SimpleNamespace(value=worth[trial.width]))
-    found = with_width(Question(np.ones((12, 3), int), 1.0), "polyopt", 30)
+    found = with_width(Question(np.ones((12, 3), int), 1.0, "chi2"), "polyopt", 30)
     assert found.width == width
     assert found.merged_width() == (2 if width == 2 else None)
 
@@ -257,9 +258,9 @@ def test_fingerprints_differ(made):
     ("options", "message"),
     [
         ({"epsilon": 0}, "epsilon must be a finite number > 0, not 0"),
-        ({"robust": "some"}, "robust must be one of chi2, all, known, not 'some'"),
+        ({"robust": "some"}, "robust must be one of all, chi2, known, not 'some'"),
         ({"method": "magic"}, "method must be one of auto, optimum"),
-        ({"robust": "all", "method": "ir"}, "'ir' does not apply: is made for a confidence set"),
+        ({"method": "ir"}, "'ir' does not apply: is made for a confidence set"),
         ({"public": (), "method": "srr"}, "'srr' does not apply: there is no public column"),
         ({"alpha": 2}, "alpha must be a finite number from 1e-12"),
         ({"width": 1}, "width must be a whole number >= 2, not 1"),
@@ -285,7 +286,7 @@ def test_nothing_found_in_time(monkeypatch):
 
 
 def test_too_many_reports():
-    question = Question(np.ones((5, 6)), 1.0)
+    question = Question(np.ones((5, 6)), 1.0, "chi2")
     assert "7^5 different reports" in applicable(question)["ue"]
     with pytest.raises(InvalidInputError, match="'ue' does not apply"):
         chosen(question, "ue")
@@ -339,7 +340,7 @@ def test_a_better_design_before_an_interrupted_one_is_kept_and_marked(made, monk
         return replace(made, result=replace(answer, stats=stats), method=name)
 
     monkeypatch.setattr(designing, "solved", first_better)
-    found = design("adult:sex-race", "sex", "race", epsilon=1.0)
+    found = design("adult:sex-race", "sex", "race", epsilon=1.0, **INFORMED)
     assert found.method == "public"
     assert found.interrupted
 
@@ -354,7 +355,7 @@ def test_nothing_more_is_tried_after_an_interrupted_solve(made):
 def test_many_nearly_equal_values_are_designed_and_proven(column, values):
     """Astronomically many sets of days are nearly as good as the best: no search may go through them."""
     drawn = np.random.default_rng(3).integers(0, values, 20_000)
-    made = design({column: [f"{x:02}" for x in drawn]}, column, epsilon=1.0)
+    made = design({column: [f"{x:02}" for x in drawn]}, column, epsilon=1.0, goal="information")
     assert made.result.status.value == "optimal"
     assert verify(made.result)
 
@@ -372,6 +373,6 @@ def test_a_table_whose_public_values_settle_secrets_can_be_blurred(tmp_path):
         "s": ["a"] * 200 + ["b"] * 200,
         "u": (["x"] * 100 + ["y"] * 100) + (["y"] * 100 + ["z"] * 100),
     }
-    made = design(table, "s", "u", epsilon=1.0, method="blurred")
+    made = design(table, "s", "u", epsilon=1.0, method="blurred", robust="chi2")
     made.save(tmp_path / "made.json")
     assert verify(tmp_path / "made.json")

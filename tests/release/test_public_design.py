@@ -41,7 +41,21 @@ def folder(tmp_path_factory, ldpopt):
     rows = [f"{s},{u}" for (s, u), count in COUNTS.items() for _ in range(count)]
     np.random.default_rng(0).shuffle(rows)
     (directory / "t.csv").write_text("s,u\n" + "\n".join(rows) + "\n")
-    words = ["t.csv", "--secret", "s", "--public", "u", "--epsilon", 1, "--method", "ir", "-o", "m.json"]
+    words = [
+        "t.csv",
+        "--secret",
+        "s",
+        "--public",
+        "u",
+        "--epsilon",
+        1,
+        "--method",
+        "ir",
+        "--robust",
+        "chi2",
+        "-o",
+        "m.json",
+    ]
     answer = ldpopt("design", *words, cwd=directory)
     assert answer.code == 0, answer.err
     assert "publish      m.public.json: it proves only the level" in answer.out
@@ -117,7 +131,8 @@ def test_which_mechanisms_do_not_depend_on_the_counts(name, reports):
         rows = [cell for cell, count in zip(cells, times, strict=True) for _ in range(count)]
         table = dict(zip("su", map(list, zip(*rows, strict=True)), strict=True))
         epsilon = 0.05 if name == "blurred" else 1.0
-        made = design(table, "s", "u", epsilon=epsilon, method=name, reports=reports, time_limit=20)
+        asked = {"epsilon": epsilon, "method": name, "robust": "chi2", "reports": reports}
+        made = design(table, "s", "u", **asked, time_limit=20)
         files.append(made.public)
     same = files[0].to_json() == files[1].to_json()
     assert same == (files[0].recoverable == NOT_AT_ALL)
@@ -129,12 +144,12 @@ def test_which_mechanisms_do_not_depend_on_the_counts(name, reports):
 
 def test_design_says_what_the_public_file_proves_and_tells(tmp_path, ldpopt):
     words = ("design", "adult:sex-race", "--explain", "--secret", "sex", "--public", "race")
-    words += ("--epsilon", "1")
+    words += ("--epsilon", "1", "--for", "information")
     fixed = ldpopt(*words, "--method", "srr", "-o", "srr.json", cwd=tmp_path).out
     assert "no count can be computed back from it [not checked]" in fixed
     assert "Where no method was named, the counts chose this one" in fixed
     assert "Its labels name what occurs in the table" in fixed
-    fitted = ldpopt(*words, "--method", "cr", "-o", "cr.json", cwd=tmp_path)
+    fitted = ldpopt(*words, "--method", "cr", "--robust", "chi2", "-o", "cr.json", cwd=tmp_path)
     assert "it proves no level, as none up to 30 holds for all distributions" in fitted.out
     for said in (fitted.out, fitted.err):  # the warning comes before the file, and again at the end
         assert "the counts of the table can be computed back from the mechanism exactly" in said

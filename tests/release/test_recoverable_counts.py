@@ -206,7 +206,7 @@ def test_no_count_of_the_secret_follows_or_the_output_says_so(method, tmp_path, 
     monkeypatch.chdir(tmp_path)  # the page names files as they are given
     few, many = RARE[method]
     made, other = (
-        design(table_of(counts), "hiv", "ward", epsilon=1.0, method=method)
+        design(table_of(counts), "hiv", "ward", epsilon=1.0, method=method, robust="chi2")
         for counts in ([few, many], [many, [count + 2 for count in few]])
     )
     outputs, others = (handed_out(one, Path()) for one in (made, other))
@@ -242,7 +242,9 @@ def test_public_values_that_were_allowed_tell_of_the_counts():
         table = table_of([[200, 210, 190], [k, 199, 207]])
         for reports in (1, 2):
             try:
-                made = design(table, "hiv", "ward", epsilon=1.0, method="public", reports=reports)
+                made = design(
+                    table, "hiv", "ward", epsilon=1.0, method="public", robust="chi2", reports=reports
+                )
             except LdpoptError:
                 continue
             assert made.public.recoverable == (
@@ -268,7 +270,7 @@ def test_edges_that_were_counted_are_quantiles_and_every_output_says_so(tmp_path
     for name in outputs.keys() - {"file"}:
         assert EDGES in outputs[name], name
     assert ldpopt(*words, "srr", "--bins", "income=300,600", "-o", "s.json", cwd=tmp_path).err == ""
-    fitted = ldpopt(*words, "cr", "--bins", "income=3", "-o", "r.json", cwd=tmp_path)
+    fitted = ldpopt(*words, "cr", "--robust", "chi2", "--bins", "income=3", "-o", "r.json", cwd=tmp_path)
     assert fitted.err.count("warning: ") == 1
     assert EDGES in fitted.err
 
@@ -277,7 +279,7 @@ def test_edges_that_were_counted_are_quantiles_and_every_output_says_so(tmp_path
 
 
 def test_three_divisions_give_the_counts_of_conditional_reporting_back():
-    made = design(table_of(RARE["cr"]), "hiv", "ward", epsilon=1.0, method="cr")
+    made = design(table_of(RARE["cr"]), "hiv", "ward", epsilon=1.0, method="cr", robust="chi2")
     programs = [in_programs(export(made.public, target)) for target in ("js", "python")]
     for matrix in (made.public.mechanism.matrix, *programs):
         assert len(matrix) == 6
@@ -338,7 +340,12 @@ def test_the_name_of_the_released_column_tells_no_count(method, tmp_path):
     columns, guesses = [], []
     for more in (0, 0, 1, 2):
         made = design(
-            table_of([[few[0] + more, *few[1:]], many]), "hiv", "ward", epsilon=1.0, method=method
+            table_of([[few[0] + more, *few[1:]], many]),
+            "hiv",
+            "ward",
+            epsilon=1.0,
+            method=method,
+            robust="chi2",
         )
         columns.append(made.fingerprint)
         guesses.append(replace(made, salt=None).fingerprint)

@@ -33,7 +33,7 @@ SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10
 
 @pytest.fixture(scope="module")
 def made():
-    return design(SMALL, "s", "u", epsilon=1.0, method="cr")
+    return design(SMALL, "s", "u", epsilon=1.0, method="cr", robust="chi2")
 
 
 def test_words_state_the_exact_level_of_two_reports(made):
@@ -54,7 +54,7 @@ def test_levels_against_all_distributions_add_up():
     alone = design(SMALL, "s", epsilon=0.5)
     said = "have the exact level 1, whatever the distribution of the data; r reports have r times"
     assert said in repetition(alone)
-    own = design(SMALL, "s", "u", epsilon=1.0, method="srr")  # below 1 over its χ² set
+    own = design(SMALL, "s", "u", epsilon=1.0, method="srr", robust="chi2")  # below 1 over its χ² set
     assert own.level.level < 0.95
     assert "two reports about one person have the exact level 2, whatever the distri" in repetition(own)
 
@@ -68,7 +68,7 @@ def test_the_ledger_holds_dates_and_hashes_and_no_data(made, tmp_path):
     assert releases(tmp_path / "mech.public.json", made.public) == releases(path, made)
     for ledger in ledgers(path, made):
         assert list(json.loads(ledger.read_text())) == [made.identity]
-    other = design(SMALL, "s", "u", epsilon=1.0, method="ir")
+    other = design(SMALL, "s", "u", epsilon=1.0, method="ir", robust="chi2")
     assert releases(path, other) == []
 
 
@@ -277,7 +277,7 @@ HOW = {
 
 @pytest.mark.parametrize("method", HOW)
 def test_a_design_for_two_reports_is_private_for_two(method, tmp_path):
-    made = design(SMALL, "s", "u", epsilon=1.0, method=method, reports=2)
+    made = design(SMALL, "s", "u", epsilon=1.0, method=method, robust="chi2", reports=2)
     F = made.question.uncertainty
     assert rldp_level(made.mechanism.product(made.mechanism), F).level <= 1 + 1e-12
     assert made.information > 0
@@ -292,7 +292,7 @@ def test_a_design_for_two_reports_is_private_for_two(method, tmp_path):
 
 
 def test_a_promise_for_more_reports_than_hold_is_refuted():
-    made = design(SMALL, "s", "u", epsilon=1.0, method="cr")
+    made = design(SMALL, "s", "u", epsilon=1.0, method="cr", robust="chi2")
     claimed = replace(made, question=replace(made.question, reports=2, together=1.0))
     assert [claim.what for claim in claimed.verification.claims if not claim.holds] == ["together"]
     srr = design(SMALL, "s", "u", epsilon=1.0, method="srr")

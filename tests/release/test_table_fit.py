@@ -19,7 +19,7 @@ TABLE = {"s": ["a"] * 600 + ["b"] * 400, "u": ["x"] * 450 + ["y"] * 150 + ["x"] 
 
 @pytest.fixture(scope="module")
 def made():
-    return design(TABLE, "s", "u", epsilon=1.0)
+    return design(TABLE, "s", "u", epsilon=1.0, robust="chi2", goal="information")
 
 
 def exchanged(made):

@@ -20,7 +20,9 @@ def files(tmp_path_factory):
     census.save(directory / "census.json")
     rng = np.random.default_rng(5)
     table = {NASTY: rng.choice(["no", NASTY], 200), "$u$ x": rng.choice(["<i>", "'", "ü"], 200)}
-    design(table, NASTY, "$u$ x", epsilon=0.5, method="cr").save(directory / "nasty table.json")
+    design(table, NASTY, "$u$ x", epsilon=0.5, method="cr", robust="chi2").save(
+        directory / "nasty table.json"
+    )
     solve(Staircase(epsilon=1, prior=[0.4, 0.3, 0.2, 0.1])).save(directory / "plain.json")
     return {path.stem: path for path in directory.iterdir()}
 

@@ -60,7 +60,7 @@ def test_time_that_is_used_up_is_said(files):
 
 
 def test_calibration_is_not_begun_if_it_would_take_too_long():
-    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="cr")
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="cr", robust="chi2")
     task = tradeoff._Task("", None, "auto", lambda result: tradeoff.Worth(result.value, None))
     tasks = {
         name: task._replace(repeats=METHODS[name].repeats) for name in ("cr", "polyopt", "calibrated")

@@ -20,6 +20,7 @@ from ldpopt.solvers import PublicColumn
 COUNTS = [[420, 380, 400], [510, 470, 520]]
 """Nearly independent: the values as they are tell little of the secret."""
 SHARES = np.sum(COUNTS, axis=0) / np.sum(COUNTS)
+INFORMED = {"robust": "chi2", "goal": "information"}
 ENTROPY = float(-(SHARES * np.log(SHARES)).sum())
 
 
@@ -66,13 +67,13 @@ def test_a_claim_of_a_lower_level_is_refuted():
 
 
 def test_auto_and_compare_find_it(tmp_path, monkeypatch):
-    made = design(table(), "s", "u", epsilon=1.0, width=2)
+    made = design(table(), "s", "u", epsilon=1.0, width=2, **INFORMED)
     assert made.method == "public"
     assert made.information == pytest.approx(ENTROPY)
     assert made.level.level <= 1
     monkeypatch.setattr(comparing, "applicable", lambda _: dict.fromkeys(["polyopt", "srr", "public"]))
-    found = compare(design(table(), "s", "u", epsilon=1.0, method="srr", width=2))
-    assert best(found).method == "public"
+    found = compare(design(table(), "s", "u", epsilon=1.0, method="srr", width=2, robust="chi2"))
+    assert best(found, "information").method == "public"
     assert found["public"].identity == made.identity
     made.save(tmp_path / "m.json")
     assert verify(tmp_path / "m.json")
@@ -80,26 +81,24 @@ def test_auto_and_compare_find_it(tmp_path, monkeypatch):
 
 
 def test_many_reports_of_it_are_one():
-    made = design(table(), "s", "u", epsilon=1.0, reports=2, method="public")
+    made = design(table(), "s", "u", epsilon=1.0, reports=2, method="public", robust="chi2")
     assert made.information == pytest.approx(ENTROPY)
     assert made.verification
 
 
 def test_below_its_level_it_is_blurred(tmp_path):
     """Below the level of the public values a little noise is enough: PolyOpt's cone releases less."""
-    epsilon = 0.9 * Question(COUNTS, 1.0).public_level
-    made = design(table(), "s", "u", epsilon=epsilon, width=2)
+    epsilon = 0.9 * Question(COUNTS, 1.0, "chi2").public_level
+    made = design(table(), "s", "u", epsilon=epsilon, width=2, **INFORMED)
     assert made.method == "blurred"
     assert 0.8 * ENTROPY < made.information < ENTROPY
     assert epsilon * (1 - 1e-6) < made.level.level <= epsilon
-    assert (
-        made.information
-        > design(table(), "s", "u", epsilon=epsilon, width=2, method="polyopt").information
-    )
+    asked = {"epsilon": epsilon, "width": 2, "robust": "chi2"}
+    assert made.information > design(table(), "s", "u", **asked, method="polyopt").information
     assert made.verification
     made.save(tmp_path / "m.json")
     assert load_design(tmp_path / "m.json").identity == made.identity
-    assert "public is better" in applicable(Question(COUNTS, 1.0))["blurred"]
+    assert "public is better" in applicable(Question(COUNTS, 1.0, "chi2"))["blurred"]
     open_cells = design(
         {"s": ["a"] * 3 + ["b"] * 4, "u": ["x"] * 3 + ["y"] * 4},
         "s",
@@ -113,9 +112,9 @@ def test_below_its_level_it_is_blurred(tmp_path):
 
 
 def test_refusals():
-    wide = Question([[5] * 31] * 20, 0.1)
+    wide = Question([[5] * 31] * 20, 0.1, "chi2")
     assert METHODS["blurred"].refusal(wide) == "takes at most 600 cells, not 620"
-    assert "have the level" in applicable(Question(COUNTS, 0.1))["public"]
+    assert "have the level" in applicable(Question(COUNTS, 0.1, "chi2"))["public"]
     assert "confidence set" in applicable(Question(COUNTS, 9.0, robust="all"))["public"]
     assert (
         applicable(Question([[3], [4]], 1.0))["public"]
@@ -123,6 +122,6 @@ def test_refusals():
     )
     assert math.isinf(Question([[3, 0], [0, 4]], 1.0, robust="known").public_level)
     with pytest.raises(InvalidInputError, match="'public' does not apply: the public values"):
-        design(table(), "s", "u", epsilon=0.1, method="public")
+        design(table(), "s", "u", epsilon=0.1, method="public", robust="chi2")
     (form,) = Staircase(1.0, prior=[0.5, 0.5]).forms()
     assert "needs the cone of a confidence set" in PublicColumn().accepts(form)
