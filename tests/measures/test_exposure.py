@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import rel_entr
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.forms.threshold_search import ThresholdSearch
@@ -104,15 +105,16 @@ def test_theorem_8_corrected(p, n, k, seed):
     p=distributions,
     n=st.integers(1, 40),
     k=st.integers(0, 42),
-    gamma=st.floats(0, 0.3),
+    reach=st.floats(0, 0.3),
     seed=st.integers(0, 99),
 )
 @settings(max_examples=60)
-def test_the_ceiling_is_the_largest_over_the_box(p, n, k, gamma, seed):
+def test_the_ceiling_is_the_largest_over_the_box(p, n, k, reach, seed):
     """By a grid over every box; it holds for members of it and refines the corrected Theorem 8."""
-    found = statistical.statistical_exposure_ceiling(p, n, k, gamma)
+    found, gamma = statistical.statistical_exposure_ceiling(p, n, k, reach), math.sqrt(reach / 2)
     steps = np.linspace(np.maximum(p - gamma, 0), np.minimum(p + gamma, 1), 2001)
-    grid = (steps * stats.binom.cdf(k - 2, n - 1, steps)).max(axis=0).sum()
+    inside = rel_entr(p, steps) + rel_entr(1 - p, 1 - steps) <= reach
+    grid = (inside * steps * stats.binom.cdf(k - 2, n - 1, steps)).max(axis=0).sum()
     assert min(1, grid) - 1e-12 <= found <= min(1, grid) + 1e-3
     slopes = [
         max(1, (k - 1) * stats.binom.pmf(k - 1, n - 1, np.linspace(s[0], s[-1], 2001)).max())
@@ -121,7 +123,9 @@ def test_the_ceiling_is_the_largest_over_the_box(p, n, k, gamma, seed):
     linear = statistical.statistical_exposure(p, n, k) + (gamma * sum(slopes) if 1 < k else 0)
     assert found <= linear + 1e-3
     q = np.random.default_rng(seed).dirichlet(np.ones(len(p)))
-    q = p + (q - p) * min(1, gamma / max(np.abs(q - p).max(), 1e-300))
+    mixed = (p + (q - p) * 2.0**-halvings for halvings in range(60))
+    near = (r for r in mixed if (rel_entr(p, r) + rel_entr(1 - p, 1 - r)).max() <= reach)
+    q = next(near, p)
     assert statistical.statistical_exposure(q, n, k) <= found + 1e-9
 
 
@@ -215,7 +219,7 @@ def test_proposition_13_needs_the_non_strict_exposure():
             r"one of them > 0, not \[0, 0\]",
         ),
         (lambda: ex.exposure_interval([0.5, 0.5], 0.1, 10, support=1), "support must be at least 2"),
-        (lambda: statistical.statistical_exposure_ceiling([1.0], 3, 1, -1), "gamma must lie"),
+        (lambda: statistical.statistical_exposure_ceiling([1.0], 3, 1, -1), "reach must be"),
         (
             lambda: statistical.statistical_exposure_ceiling([0.5, 0.5], 3, 1, 0, support=1),
             "support must be at least 2",

@@ -132,10 +132,10 @@ def test_redaction_can_make_a_feature_safe():
 def ceiling(problem, subset):
     """The same risk in floats."""
     sizes = [len(set(column)) for column in zip(*problem.table, strict=True)]
-    gamma = min(1.0, deviation(len(problem.table), math.prod(n + 1 for n in sizes) - 1, problem.delta))
+    reach = 2 * deviation(len(problem.table), math.prod(n + 1 for n in sizes) - 1, problem.delta) ** 2
     frequencies = group_sizes(np.array(problem.table), list(subset)) / len(problem.table)
     level, possible = anonymity(problem.threshold, problem.users), math.prod(sizes[j] for j in subset)
-    return statistical_exposure_ceiling(frequencies, problem.users, level, gamma, support=possible)
+    return statistical_exposure_ceiling(frequencies, problem.users, level, reach, support=possible)
 
 
 @given(seed=st.integers(0, 10_000), t=st.floats(0.001, 0.1), users=st.integers(1, 4000))

@@ -16,7 +16,7 @@ from second_checker.exposure import (
     theorem_2_proves,
     threshold,
 )
-from second_checker.intervals import both, bottom, interval, root, surely, top, total
+from second_checker.intervals import both, bottom, interval, surely, top, total
 from second_checker.reading import demand, keys, whole, word
 
 MOST_FEATURES, MOST_TERMS, STEPS = 10, 500, 110
@@ -172,7 +172,7 @@ class Future(ByTable):
         self.values = [len(set(column)) for column in self.columns]
         every = math.prod(1 + n for n in self.values) - 1
         delta = printed(params.get("delta", 0.05))
-        self.radius = root(iv.log(interval(2 * every / delta)) / (2 * self.size))
+        self.surprise = iv.log(interval(2 * every / delta)) / self.size
 
     def at_most(self, chosen, level):
         if not chosen or self.k <= 1 or level >= 1:
@@ -184,9 +184,9 @@ class Future(ByTable):
         return surely(total(self.term(n) * times for n, times in often.items() if times), level)
 
     def term(self, count):
-        """Enclose the largest x F(k − 2; n − 1, x) within the radius of a frequency; it is unimodal."""
-        share = interval(Fraction(count, self.size))
-        low, high = share - self.radius, share + self.radius
+        """Enclose the largest x F(k − 2; n − 1, x) where a frequency is no surprise; it is unimodal."""
+        share = Fraction(count, self.size)
+        low, high = self.end(share, Fraction(0)), self.end(share, Fraction(1))
         left, right = peak(self.n, self.k)
         if top(high) <= left:
             return worth(high, self.n, self.k)
@@ -196,6 +196,22 @@ class Future(ByTable):
         if bottom(high) >= left and top(low) <= left:
             return iv.mpf([worth(interval(left), self.n, self.k).a, most])
         return iv.mpf([0, most])
+
+    def end(self, share, limit):
+        """Enclose the x between a frequency and 0 or 1 whose coin makes it just too surprising."""
+        near, far = share, limit
+        for _ in range(STEPS):
+            x = (near + far) / 2
+            sides = ((share, x), (1 - share, 1 - x))
+            found = sum((interval(p) * iv.log(interval(p / q)) for p, q in sides if p), iv.mpf(0))
+            if surely(found, self.surprise):
+                near = x
+            elif surely(self.surprise, found):
+                far = x
+            else:
+                break
+        ends = sorted((near, far))
+        return iv.mpf([interval(ends[0]).a, interval(ends[1]).b])
 
 
 def chances(x, n, k):

@@ -247,6 +247,16 @@ def test_the_largest_of_legal_questions():
     assert float(found.high - found.low) < 1e-25
 
 
+def mp_end(p, reach, limit):
+    """The x between p and 0 or 1 with p log(p/x) + (1 − p) log((1 − p)/(1 − x)) = reach."""
+    near, far = mpmath.mpf(p), mpmath.mpf(limit)
+    for _ in range(140):
+        x = (near + far) / 2
+        found = sum(a * mpmath.log(a / b) for a, b in ((p, x), (1 - p, 1 - x)) if a > 0)
+        near, far = (x, far) if found <= reach else (near, x)
+    return near
+
+
 def test_the_risk_of_users_to_come_is_enclosed():
     rng = random.Random(1)
     for _ in range(10):
@@ -256,13 +266,13 @@ def test_the_risk_of_users_to_come_is_enclosed():
         known = future_users.sample(m, [len(counts)], Fraction(1, 20), n, k)
         found = future_users.expected_exposure(known, counts, len(counts) + 1)
         with mpmath.workdps(40):
-            gamma = mpmath.sqrt(mpmath.log(2 * len(counts) * 20) / (2 * m))
+            reach = mpmath.log(2 * len(counts) * 20) / m
             peak = mpmath.mpf(future_users.peak(n, k)[0]) / UNIT
             terms = []
             for count in [*counts, 0]:
                 p = mpmath.mpf(count) / m
-                x = min(max(peak, p - gamma), p + gamma, 1)
-                terms.append(mp_share(n, k, max(x, 0)))
+                x = min(max(peak, mp_end(p, reach, 0)), mp_end(p, reach, 1))
+                terms.append(mp_share(n, k, x))
             truth = min(mpmath.mpf(1), sum(terms))
             slack = mpmath.mpf(10) ** -20
             assert mpmath.mpf(str(found.low)) - slack <= truth <= mpmath.mpf(str(found.high)) + slack

@@ -6,15 +6,22 @@ and one is exposed if fewer than k = ⌈t n⌉ of them (itself included) have it
 released features have the probabilities p_v, the expected fraction of exposed users is Σ_v f(p_v),
 f(x) = x F(k−2; n−1, x), F the binomial distribution function: at most k−2 of the others share the row.
 
-Lemma (sample). With probability at least 1 − δ over the sample all p_v of all sets of features are
-within γ = √(log(2N/δ) / 2m) of their frequencies p̂_v, where N + 1 = Π_j (1 + number of values of
-feature j). Proof: Hoeffding's inequality for each of the N combinations of values of non-empty sets
-of features. So, whatever set is released, the expectation is at most **risk = min(1, Σ_v max f(x) over
-|x − p̂_v| ≤ γ, 0 ≤ x ≤ 1)**, except for samples of probability at most δ.
+Lemma (sample). Let kl(p, x) = p log(p/x) + (1−p) log((1−p)/(1−x)) and r = log(2N/δ)/m, where N + 1 =
+Π_j (1 + number of values of feature j). With probability at least 1 − δ over the sample kl(p̂_v, p_v) ≤ r
+for the frequencies p̂_v of all sets of features. Proof: for one v the frequencies a ≥ p_v with
+kl(a, p_v) > r are those above some a*, as kl rises in a there, and Chernoff's inequality gives them a
+probability of at most e^(−mr) = δ/2N; so for a ≤ p_v. There are N combinations of values of non-empty
+sets of features. So, whatever set is released, the expectation is at most **risk = min(1, Σ_v max f(x)
+over kl(p̂_v, x) ≤ r)**, except for samples of probability at most δ.
 
 Lemma (monotone). Adding a feature never lowers the risk. Proof: let x be where f is largest for a row of
-frequency p̂ = Σ p̂_i that splits into rows i. There are x_i in [0, x] with Σ x_i = x and |x_i − p̂_i| ≤ γ
-(add x − p̂ to one, or take p̂ − x off one after the other). F falls in x, so Σ x_i F(x_i) ≥ x F(x).
+frequency p̂ = Σ p̂_i that splits into rows i. If p̂ > 0, take x_i = x p̂_i/p̂: who reports the row with
+probability p̂_i/p̂, and nothing else, turns p̂ into p̂_i and x into x_i, so kl(p̂_i, x_i) ≤ kl(p̂, x) (data
+processing). If p̂ = 0, one x_i is x and the others are 0. F falls in x, so Σ x_i F(x_i) ≥ x F(x).
+
+kl(p, x) falls in x up to p and rises after it. So x with kl(p, x) ≥ r on a side of p is beyond the end
+of the interval on that side, and x with kl(p, x) ≤ r is within it. Floats and a step of Newton's propose
+such x next to the end; enclosed logarithms decide.
 
 Lemma (peak). With N = n − 1, b the binomial mass and 2 ≤ k ≤ n, f′(x) = F(k−2) − (k−1) b(k−1), which
 has the sign of g(x) − (k−1), g = F(k−2)/b(k−1) = Σ_{j≤k−2} [C(N, j)/C(N, k−1)] ((1−x)/x)^(k−1−j). That
@@ -45,20 +52,22 @@ FINE = 1 << 16
 """A series ends at a term of so many units."""
 PEAK_BITS = 80
 """Relative width of the interval around the peak."""
+HALVINGS, END_BITS = 200, 60
+"""Bisections that propose the end of an interval; how close to it, relatively, deciding units are."""
 Ratios = Iterator[tuple[int, int]]
 
 
 class Sample(NamedTuple):
-    """What is known: the users of the sample, γ enclosed, and how many users are to come."""
+    """What is known: the users of the sample, r enclosed, and how many users are to come."""
 
     size: int
-    gamma: Interval
+    reach: Interval
     users: int
     level: int
 
 
 def sample(size: int, values: list[int], delta: Fraction, users: int, level: int) -> Sample:
-    """Describe a sample of users, with the γ of the lemma on samples.
+    """Describe a sample of users, with the r of the lemma on samples.
 
     Args:
         size: m, the number of users of the sample.
@@ -68,8 +77,7 @@ def sample(size: int, values: list[int], delta: Fraction, users: int, level: int
         level: k, the anonymity asked for.
     """
     cells = math.prod(n + 1 for n in values) - 1
-    gamma = (log(Fraction(2 * cells) / delta) / enclose(2 * size)).sqrt()
-    return Sample(size, gamma, users, level)
+    return Sample(size, log(Fraction(2 * cells) / delta) / enclose(size), users, level)
 
 
 def expected_exposure(known: Sample, groups: list[int], possible: int) -> Interval:
@@ -94,22 +102,69 @@ def expected_exposure(known: Sample, groups: list[int], possible: int) -> Interv
 
 
 def _largest(known: Sample, p: Fraction) -> Interval:
-    """Enclose the largest f(x) over |x − p| ≤ γ: above on a wider interval, below at a point."""
+    """Enclose the largest f(x) over kl(p, x) ≤ r: above on a wider interval, below at a point."""
     n, k = known.users, known.level
-    centre = enclose(p)
     low, high = peak(n, k)
-    left = max(0, units_down((centre - known.gamma).low))
-    right = min(UNIT, units_up((centre + known.gamma).high))
+    left, inner_left = _end(known, p, 0)
+    right, inner_right = _end(known, p, UNIT)
     if right <= low or left >= high:
         most = exposed_share(n, k, min(right, max(left, low))).high
     else:
         u, v = max(left, low), min(right, high)
         most = (_share(v) * at_most_others(n, k, u)).high
-    inner_left = max(0, units_up((centre - known.gamma).high))
-    inner_right = min(UNIT, units_down((centre + known.gamma).low))
-    if inner_left > inner_right:
-        return Interval(Decimal(0), most)
     return Interval(exposed_share(n, k, min(inner_right, max(inner_left, low))).low, most)
+
+
+def _end(known: Sample, p: Fraction, limit: int) -> tuple[int, int]:
+    """Find units beyond and within the end of {kl(p, x) ≤ r} on the side of a limit, 0 or 1.
+
+    Args:
+        known: the sample.
+        p: the frequency.
+        limit: 0 or 1, in units.
+    """
+    centre = units_down(p) if limit else units_up(p)
+    if p * UNIT == limit:
+        return limit, limit
+    x = _proposed(p, known.reach, limit)
+    step = (x >> END_BITS) + 1 if limit else -(x >> END_BITS) - 1
+    far, near = x + step, x - step
+    while 0 < far < UNIT and not _divergence(p, far).low >= known.reach.high:
+        step *= 2
+        far += step
+    while (near - centre) * (1 if limit else -1) > 0 and not _divergence(
+        p, near
+    ).high <= known.reach.low:
+        step *= 2
+        near -= step
+    inner = max(near, centre) if limit else min(near, centre)
+    return min(max(far, 0), UNIT), inner
+
+
+def _divergence(p: Fraction, x: int) -> Interval:
+    """Enclose kl(p, x) for 0 < x < 1 in units."""
+    other = Fraction(x, UNIT)
+    parts = ((p, other), (1 - p, 1 - other))
+    return total(enclose(a) * log(a / b) for a, b in parts if a)
+
+
+def _proposed(p: Fraction, reach: Interval, limit: int) -> int:
+    """Propose the x between p and the limit with kl(p, x) = r: bisect floats, then Newton's step."""
+    share, most = float(p), float(reach.high)
+    near, far = share, float(bool(limit))
+    for _ in range(HALVINGS):
+        middle = (near + far) / 2
+        beyond = (
+            middle in (0.0, 1.0)
+            or sum(a * math.log(a / b) for a, b in ((share, middle), (1 - share, 1 - middle)) if a)
+            > most
+        )
+        near, far = (near, middle) if beyond else (middle, far)
+    x = min(max(int(Fraction(near) * UNIT), 1), UNIT - 1)
+    at = Fraction(x, UNIT)
+    off = Fraction(_divergence(p, x).low) - Fraction(reach.low)
+    better = at - off * at * (1 - at) / (at - p) if at != p else at
+    return min(max(int(better * UNIT), 1), UNIT - 1)
 
 
 def _share(x: int) -> Interval:
