@@ -18,6 +18,7 @@ from ldpopt.core.exact import (
     lifted_rows,
     vertices_of_two,
 )
+from ldpopt.core.limits import OutOfTime
 from ldpopt.core.validate import Array
 
 
@@ -32,13 +33,30 @@ def matrix(cone: Iterable[Difference], k: int) -> Array:
     return dense((difference.coefficients() for difference in cone), k)
 
 
-def listed_rays(asked: ProgramQuestion) -> list[Array]:
-    """List the rays of every cone with its budgets, as the checker lists them."""
+MOST_ON_THE_WAY = 2500
+"""Rays on the way to the list of a cone with cuts beyond which it is given up."""
+
+
+def listed_rays(asked: ProgramQuestion, cut: bool) -> list[Array]:
+    """List the rays of every cone with its budgets, as the checker lists them.
+
+    Args:
+        asked: the question.
+        cut: whether cuts were added to it. The answer to the question without them is known then, and a
+            longer list would only take time.
+
+    Raises:
+        OutOfTime: the list with cuts is too long; the run ends with what was kept.
+        SolverError: the list without cuts is.
+    """
     k, budgets = asked.objective.inputs, asked.budgets
     width = k + len(budgets)
+    most = MOST_ON_THE_WAY if cut else None
     try:
-        listed = [extreme_rays(lifted_rows(cone, budgets, k), width) for cone in asked.cones()]
+        listed = [extreme_rays(lifted_rows(cone, budgets, k), width, most) for cone in asked.cones()]
     except UndecidedError as error:
+        if cut:
+            raise OutOfTime from None
         raise SolverError(str(error)) from None
     scaled = [[[float(Fraction(entry, max(ray))) for entry in ray] for ray in rays] for rays in listed]
     return [np.array(rays).reshape(-1, width).T for rays in scaled]

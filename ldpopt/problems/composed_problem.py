@@ -208,7 +208,7 @@ class ComposedProblem(Problem):
                 SideCondition(np.array(one.costs, dtype=float).T, float(one.most))
                 for one in asked.conditions
             ),
-            partial(listed_rays, asked),
+            partial(listed_rays, asked, cuts != self._cuts),
             partial(listed_pairs, asked) if asked.two_reports else None,
         )
 

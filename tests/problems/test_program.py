@@ -18,10 +18,11 @@ import ldpopt
 from ldpopt import Program, objective, privacy, solve, verify
 from ldpopt.checker.kernel.proofs import cut_parts
 from ldpopt.core.errors import InvalidInputError, NoSolverError, SolverError, UnreadableFileError
+from ldpopt.core.form import Status
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.engine.verifying import verify_document
 from ldpopt.measures.notion_usage import used
-from ldpopt.problems import RobustFidelity, SecretStaircase, SetOptimum, Staircase
+from ldpopt.problems import RobustFidelity, SecretStaircase, SetOptimum, Staircase, _composition
 from ldpopt.solvers import SOLVERS
 
 E = math.e
@@ -768,3 +769,16 @@ def test_a_list_of_rays_without_end_ends_with_the_time(goal):
     solver = SOLVERS["mechanism-rays" if goal.name == "mutual-information" else "mechanism-design"]()
     with pytest.raises(OutOfTime):
         solver.run(replace(form, rays=endless), Limits(deadline=time.monotonic() + 0.1))
+
+
+def test_rays_of_too_many_cuts_are_not_listed(monkeypatch):
+    """A round of cuts multiplies them: the answer of the rounds before stays, and nothing crashes."""
+    asked = Program(privacy.Renyi(1, 2), objective.Guessing([0.5, 0.3, 0.2]))
+    monkeypatch.setattr(_composition, "MOST_ON_THE_WAY", 30)
+    first = solve(asked, "mechanism-rays")
+    monkeypatch.setattr(_composition, "MOST_ON_THE_WAY", 700)
+    second = solve(asked, "mechanism-rays")
+    assert (first.status, second.status) == (Status.GAP, Status.GAP)
+    assert first.stats["rays"] <= 30 < second.stats["rays"] <= 700
+    assert second.gap < first.gap
+    assert verify(first).verdict

@@ -35,12 +35,15 @@ class Ray(NamedTuple):
     tight: int
 
 
-def extreme_rays(rows: Sequence[Mapping[int, Fraction]], dimension: int) -> list[tuple[int, ...]]:
+def extreme_rays(
+    rows: Sequence[Mapping[int, Fraction]], dimension: int, most: int | None = None
+) -> list[tuple[int, ...]]:
     """List the extreme rays of {w ≥ 0 : row·w ≥ 0 for every row}, each as whole numbers.
 
     Args:
         rows: the entries of each constraint that are not 0.
         dimension: the number of entries of w.
+        most: the length beyond which the list is given up; None for MOST_RAYS.
 
     >>> extreme_rays([{0: Fraction(2), 1: Fraction(-1)}], 2)
     [(1, 0), (1, 2)]
@@ -49,12 +52,12 @@ def extreme_rays(rows: Sequence[Mapping[int, Fraction]], dimension: int) -> list
     for entries in apart(rows, dimension):
         place = {x: i for i, x in enumerate(entries)}
         own = [{place[x]: row[x] for x in row} for row in rows if row and next(iter(row)) in place]
-        for ray in _listed(own, len(entries)):
+        for ray in _listed(own, len(entries), most):
             padded = [0] * dimension
             for x, entry in zip(entries, ray, strict=True):
                 padded[x] = entry
             found.append(tuple(padded))
-        _check_count(found)
+        _check_count(found, most)
     return found
 
 
@@ -74,19 +77,21 @@ def apart(sets: Iterable[Iterable[int]], size: int) -> list[list[int]]:
     return sorted(found.values())
 
 
-def _listed(rows: Sequence[Mapping[int, Fraction]], dimension: int) -> list[tuple[int, ...]]:
+def _listed(
+    rows: Sequence[Mapping[int, Fraction]], dimension: int, most: int | None
+) -> list[tuple[int, ...]]:
     """List the rays of one group."""
     everything = (1 << dimension) - 1
     found = [Ray(_unit(x, dimension), everything ^ (1 << x)) for x in range(dimension)]
     for number, row in enumerate(_whole(rows), start=dimension):
         found = _cut(found, row, 1 << number, dimension)
-        _check_count(found)
+        _check_count(found, most)
     return [ray.entries for ray in found]
 
 
-def _check_count(found: Sequence[object]) -> None:
-    if len(found) > MOST_RAYS:
-        raise UndecidedError(f"the cone has more than {MOST_RAYS} rays on the way to its list")
+def _check_count(found: Sequence[object], most: int | None) -> None:
+    if len(found) > (most or MOST_RAYS):
+        raise UndecidedError(f"the cone has more than {most or MOST_RAYS} rays on the way to its list")
 
 
 def _unit(x: int, dimension: int) -> tuple[int, ...]:
