@@ -4,7 +4,7 @@
 >>> made = design("adult:sex-race", secret="sex", public="race", epsilon=1.0, method="srr")
 >>> found = audit(made, samples=1000)
 >>> found.passed, [measure.key for measure in found.measures if measure.holds]
-(True, ['robust', 'robust-all'])
+(True, ['robust-all'])
 """
 
 from __future__ import annotations

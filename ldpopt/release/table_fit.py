@@ -86,7 +86,8 @@ def agreement(made: AnyDesign, counts: Any) -> Agreement | None:
     contradicts it then, and for a public design, which has no counts.
 
     >>> from ldpopt.release.designing import design
-    >>> made = design("adult:sex-race", secret="sex", public="race", epsilon=1.0, method="ir")
+    >>> asked = {"epsilon": 1.0, "robust": "chi2", "method": "ir"}
+    >>> made = design("adult:sex-race", secret="sex", public="race", **asked)
     >>> found = agreement(made, made.question.counts)
     >>> found.distance, found.p_value
     (0.0, 1.0)
