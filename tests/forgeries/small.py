@@ -142,21 +142,21 @@ LARGE = {
 TABLE = {"ill": ["yes", "no", "no", "yes", "no"] * 8, "age": [20, 30, 45, 60, 70] * 8}
 WORDS = {"ill": TABLE["ill"], "town": ["a", "b", "b", "c", "c", "d", "a", "b"] * 5}
 ASKED = {"secret": "ill", "public": "age", "epsilon": 1.0, "bins": {"age": [40.0]}}
-FREE = {"robust": "all"}
+FREE = {"robust": "all", "goal": "information"}
 TABLES = [
-    {"table": TABLE, **ASKED, "method": "polyopt"},
-    {"table": TABLE, **ASKED, "method": "polyopt", "reports": 2},
+    {"table": TABLE, **ASKED, "robust": "chi2", "method": "polyopt"},
+    {"table": TABLE, **ASKED, "robust": "chi2", "method": "polyopt", "reports": 2},
     {"table": TABLE, **ASKED, "robust": "known", "method": "polyopt"},
     {"table": TABLE, **ASKED, **FREE},
     {"table": TABLE, **ASKED, **FREE, "reports": 3},
-    {"table": TABLE, **ASKED, "method": "ir"},
+    {"table": TABLE, **ASKED, "robust": "chi2", "method": "ir"},
     {
         "table": WORDS,
         "secret": "ill",
         "public": "town",
         "epsilon": 2.0,
         "top": {"town": 2},
-        "robust": "all",
+        **FREE,
     },
     {"table": {"town": WORDS["town"]}, "secret": "town", "epsilon": 1.0},
 ]
