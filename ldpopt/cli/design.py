@@ -55,9 +55,16 @@ FIRST_SCREEN = (
 
 def design(
     table: given.TableName,
-    secret: given.SecretColumns,
     epsilon: Annotated[float, typer.Option(help="The privacy level, in nats.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Write the mechanism here.")],
+    secret: given.SecretColumns = "",
+    mean: Annotated[
+        str, typer.Option(help="A column of numbers of which the mean is wanted, instead of --secret.")
+    ] = "",
+    between: Annotated[
+        str,
+        typer.Option("--range", metavar="LOW,HIGH", help="The ends of these numbers; others are cut."),
+    ] = "",
     public: given.PublicColumns = "",
     robust: Annotated[
         str | None,
@@ -114,12 +121,13 @@ def design(
     from ldpopt.engine.verifying import verify
     from ldpopt.release import comparing, designing
     from ldpopt.release.public_design import public_path
-    from ldpopt.release.recoverable_counts import EDGES, NOT_AT_ALL
+    from ldpopt.release.recoverable_counts import APPROXIMATELY, EDGES, EXACTLY
     from ldpopt.tables.batches import open_table
 
     if time_limit is None:
         time_limit = comparing.TOGETHER if compare else designing.SECONDS
     limits = Limits.within(time_limit)
+    ends = given.mean_over(mean, between, secret)
     later = RESERVED * time_limit if compare else min(RESERVED * time_limit, MOST_RESERVED)
     seconds = max(limits.remaining() - later, LEAST_LEFT)
     public_file, asked = public_path(out), given.split_columns(queries)
@@ -129,8 +137,9 @@ def design(
     with watching(f"reading {table}", seconds) as watch:
         made = designing.design(
             open_table(table, sep=sep, encoding=encoding),
-            given.split_columns(secret),
+            [mean] if mean else given.split_columns(secret),
             given.split_columns(public),
+            mean_over=ends,
             epsilon=epsilon,
             robust=_robustness(robust, known),
             alpha=alpha,
@@ -159,7 +168,7 @@ def design(
             )
         made = comparing.best(found, goal, asked) if method == "auto" else made
     made.save(out)
-    if made.public.recoverable != NOT_AT_ALL:
+    if made.public.recoverable in (APPROXIMATELY, EXACTLY):
         instead = comparing.to_publish(made, goal, asked)
         tell(f"warning: {public_file}: {made.recovery}. {instead}")
     elif any(isinstance(spec, int) for spec in coarser["bins"].values()):
@@ -255,7 +264,7 @@ def _facts(
         "certificate": lambda: (
             verification.summary + (more_time if verification.verdict is None else "")
         ),
-        "share": lambda: f"{_share(made)} [{NOT_CHECKED}]",
+        "share": lambda: f"{share} [{NOT_CHECKED}]" if (share := _share(made)) else "",
         "audit": lambda: f"{promises.attained(made)} [{NOT_CHECKED}]",
         "estimates": lambda: f"{promises.learnable(made)} [{NOT_CHECKED}]",
         "beware": lambda: f"{caveat} [{NOT_CHECKED}]" if caveat else "",
@@ -302,6 +311,8 @@ def _utility(made: Design) -> str:
 
 
 def _share(made: Design) -> str:
+    if made.domain.of_numbers:
+        return ""
     of_all = f"of the {made.entropy:.4g} nats that the data as they are would tell"
     if math.isnan(made.information):
         return f"not computed for an encoding, {of_all}"

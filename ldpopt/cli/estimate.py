@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -95,10 +96,12 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
         shown = [tuple(cells) for cells in zip(*columns.values(), strict=True)]
         spare = ("least squares", "maximum likelihood", *reversed(tuple(columns)[4:]))
         print_table(tuple(columns), shown, (name,), title, spare)
+    if found.quantities:
+        _print_quantities(found, percent)
     hang(
         "",
-        f"From {found.n:,} reports. Each interval covers its own frequency with a probability of about "
-        f"{percent}. The covariance of the estimates: --json.",
+        f"From {found.n:,} reports. Each interval covers its own {'frequency' if groups else 'mean'} "
+        f"with a probability of about {percent}. The covariance of the estimates: --json.",
     )
     if any(row.clipped is not None for group in groups for row in found.group(group)):
         hang(
@@ -126,6 +129,21 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
     absent = [f"{found.names[group]} {label}" for group, label in found.absent if group in groups]
     if absent:
         hang("Cannot occur: ", f"{', '.join(absent)}. The mechanism was designed for no such row.")
+
+
+def _print_quantities(found: Frequencies, percent: str) -> None:
+    """Print means and others, in their units, with as many digits as the standard error needs."""
+    rows = []
+    for row in found.quantities:
+        said = "not determined", "–", f"{row.low:.6g} – {row.high:.6g}"
+        if row.estimate is not None and row.standard_error:
+            digits = max(0, 2 - math.floor(math.log10(row.standard_error)))
+            numbers = (row.estimate, row.standard_error, row.low, row.high)
+            estimate, error, low, high = (f"{number:,.{digits}f}" for number in numbers)
+            said = estimate, error, f"{low} – {high}"
+        rows.append((row.name, *said))
+    titles = ("quantity", "estimate", "standard error", f"{percent} interval")
+    print_table(titles, rows, ("quantity",))
 
 
 def _number(value: float | None) -> str:

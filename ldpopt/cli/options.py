@@ -112,6 +112,30 @@ def split_columns(columns: str) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
+def mean_over(mean: str, ends: str, secret: str) -> list[float] | None:
+    """Read the range of the column of which the mean is wanted; None if none is.
+
+    Args:
+        mean: the column.
+        ends: ``LOW,HIGH``.
+        secret: the columns to hide.
+    """
+    if bool(mean) == bool(secret):
+        raise InvalidInputError("give the columns to hide (--secret), or one of numbers (--mean)")
+    if not mean and ends:
+        raise InvalidInputError("--range is that of the numbers of --mean")
+    if not mean:
+        return None
+    try:
+        low, high = map(float, ends.split(","))
+    except ValueError:
+        raise InvalidInputError(
+            "--mean needs --range LOW,HIGH, the least and the greatest number that a person may have, "
+            f"such as --range 0,100 (what is possible, not what the table holds), not {ends!r}"
+        ) from None
+    return [low, high]
+
+
 class Coarser(TypedDict):
     """How the columns of a table are read; see :func:`ldpopt.tables.survey.survey`."""
 

@@ -116,6 +116,10 @@ def privatize(
     say(f"wrote {rows:,} reports to {out}, one for each {row} of {table}: {releasing.in_words(made)}")
     if isinstance(reader, CompleteRows):
         tell(f"note: {reader.in_words}")
+    for column in made.domain.all_columns:
+        if column.range is not None:
+            low, high = column.range
+            tell(f"note: numbers of {column.name} outside {low:g} to {high:g} count as the nearer end")
     _compare(made, found[0], seed is None)
     total = len(listed)
     run = listed[-1].run

@@ -71,6 +71,8 @@ if TYPE_CHECKING:
         OTHER,
         bin_names,
         content_digest,
+        point_names,
+        range_points,
     )
     from ldpopt.checker.kernel.proofs.least_information import robust_information
     from ldpopt.checker.kernel.proofs.outer_cone import Outer as OuterCone
@@ -196,7 +198,9 @@ HOMES = {
     "kernel.proofs.future_users": "Sample:UserSample expected_exposure",
     "kernel.proofs.half_cone": "HalfCone",
     "kernel.proofs.information_ceiling": "CEILING conditional_entropy_above",
-    "kernel.proofs.labelled_inputs": "MISSING MOST_PREFIX MOST_TOGETHER OTHER bin_names content_digest",
+    "kernel.proofs.labelled_inputs": (
+        "MISSING MOST_PREFIX MOST_TOGETHER OTHER bin_names content_digest point_names range_points"
+    ),
     "kernel.proofs.least_information": "robust_information",
     "kernel.proofs.outer_cone": "Outer:OuterCone",
     "kernel.proofs.polyopt_blocks": "dominates:dominates_polyopt_cone",

@@ -6,6 +6,9 @@ import numpy as np
 
 from ldpopt.core.validate import Array
 
+HYBRID = 0.61
+"""The level above which the hybrid mechanism of Wang et al. 2019 mixes two (their ε*)."""
+
 
 def worst_variance(matrix: Array, reports: Array) -> float:
     """Compute the largest variance of the report of a number x of [−1, 1].
@@ -27,3 +30,29 @@ def worst_variance(matrix: Array, reports: Array) -> float:
     x = np.clip(slopes / 2, means[:-1], means[1:])
     variances: Array = squares[:-1] + slopes * (x - means[:-1]) - x**2
     return float(variances.max())
+
+
+def published_moments(epsilon: float, x: Array) -> dict[str, Array]:
+    """Compute the second moments of the unbiased reports of x by three published mechanisms.
+
+    Duchi, Jordan and Wainwright 2018 report ±C, C = (e^ε + 1)/(e^ε − 1). The piecewise mechanism of Wang
+    et al. 2019 has the variance x²/(t − 1) + (t + 3)/(3 (t − 1)²), t = e^(ε/2); their hybrid takes it
+    with the probability 1 − 1/t where ε > 0.61, and else that of Duchi et al.
+
+    Args:
+        epsilon: the level, in nats.
+        x: numbers of [−1, 1].
+
+    >>> moments = published_moments(1.0, np.array([0.0, 1.0]))
+    >>> {name: float((m - np.array([0.0, 1.0])).max().round(3)) for name, m in moments.items()}
+    {'Duchi': 4.683, 'piecewise': 5.224, 'hybrid': 4.289}
+    """
+    t = np.exp(epsilon / 2)
+    duchi = np.full(len(x), 1 / np.tanh(epsilon / 2) ** 2)
+    piecewise = x**2 + x**2 / (t - 1) + (t + 3) / (3 * (t - 1) ** 2)
+    share = 1 - 1 / t if epsilon > HYBRID else 0.0
+    return {
+        "Duchi": duchi,
+        "piecewise": piecewise,
+        "hybrid": share * piecewise + (1 - share) * duchi,
+    }

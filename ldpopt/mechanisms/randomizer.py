@@ -44,11 +44,11 @@ def secure_words(count: int) -> Words:
     return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
 
-def seeded_words(seed: int, start: int = 0) -> RandomWords:
+def seeded_words(seed: int | Sequence[int], start: int = 0) -> RandomWords:
     """Draw words that anyone who knows the seed can draw again: for tests, never for a release.
 
     Args:
-        seed: the seed of the sequence of words.
+        seed: the seed of the sequence of words; several numbers seed a sequence of their own.
         start: how many of its words to leave out.
     """
     rng = np.random.Generator(np.random.PCG64(seed).advance(start))
@@ -67,13 +67,41 @@ class Values(NamedTuple):
         return (self.codes == np.arange(self.size)[:, None]).astype(float)
 
 
+class Linear(NamedTuple):
+    """Linear functions of the frequencies of the values of a column, such as the mean of their numbers.
+
+    Attributes:
+        values: the values.
+        coefficients: a row for each function, an entry for each value.
+    """
+
+    values: Values
+    coefficients: Array
+
+    @property
+    def size(self) -> int:
+        """How many functions there are."""
+        return len(self.coefficients)
+
+    @property
+    def weights(self) -> Array:
+        """The functionals c of c·P, an entry for each input."""
+        found: Array = self.coefficients[:, self.values.codes]
+        return found
+
+
+Column = Values | Linear
+"""What is estimated: the frequencies of a column, or linear functions of them."""
+
+
 class Unbiased(NamedTuple):
     """The unbiased estimates of frequencies, with what their intervals depend on.
 
     Attributes:
         mean: the estimate of each, the mean of one number a per report.
         span: how much a report can change n times the mean by.
-        inside, outside: E[a²] given an input that has the value, and given one that has not.
+        inside, outside: E[a²] given an input that has the value, and given one that has not; of linear
+            functions nobody asks for them.
         known: whether there is such an a.
     """
 
@@ -90,6 +118,15 @@ class Moments(NamedTuple):
     estimates: Unbiased
     spread: Array
     covariance: Callable[[], Array]
+
+    def combined(self, rows: Array) -> Moments:
+        """Return the moments of linear functions of the estimates, a row of coefficients each."""
+        together: Array = rows @ self.covariance() @ rows.T
+        mean, known = rows @ self.estimates.mean, (~(rows != 0) | self.estimates.known).all(axis=1)
+        nothing = np.full(len(rows), np.nan)
+        spread = np.maximum(np.diag(together), 0.0)
+        estimates = Unbiased(mean, nothing, nothing, nothing, known)
+        return Moments(estimates, spread, lambda: together)
 
 
 class WorstReport(NamedTuple):
@@ -248,19 +285,19 @@ class Randomizer(Protocol):
     def reported(self, tally: Indices) -> int:
         """Return how many reports were tallied."""
 
-    def variances(self, likely: Array, columns: Sequence[Values]) -> list[Array]:
-        """Compute n times the variance of each value's estimated share; infinite where there is none.
+    def variances(self, likely: Array, columns: Sequence[Column]) -> list[Array]:
+        """Compute n times the variance of each estimate; infinite where there is none.
 
         Args:
             likely: the distribution of the inputs.
             columns: the columns.
         """
 
-    def moments(self, tally: Indices, columns: Sequence[Values]) -> list[Moments]:
+    def moments(self, tally: Indices, columns: Sequence[Column]) -> list[Moments]:
         """Estimate the frequencies of columns, of which every value has an input."""
 
     def ranges(
-        self, tally: Indices, columns: Sequence[Values], free: Sequence[Marks], level: float
+        self, tally: Indices, columns: Sequence[Column], free: Sequence[Marks], level: float
     ) -> tuple[Array, Array, bool]:
         """Bound the frequencies that the reports do not determine; here they say nothing of them.
 

@@ -26,7 +26,9 @@ from ldpopt.mechanisms import ENCODINGS
 from ldpopt.mechanisms.randomizer import (
     BITS,
     MOST_VECTORS,
+    Column,
     Indices,
+    Linear,
     Moments,
     Randomizer,
     RandomWords,
@@ -252,27 +254,37 @@ class StatedEncoding(Randomizer):
         """Estimate the frequency of each input without bias: (share supporting x − q)/(p − q)."""
         return (supported / n - self.other) / (self.own - self.other)
 
-    def variances(self, likely: Array, columns: Sequence[Values]) -> list[Array]:
-        """Compute those of sets of inputs, whose estimates are sums."""
-        sums = (np.bincount(codes, likely, minlength=size).astype(float) for codes, size in columns)
-        return [self._variances(share, _sizes(of)) for share, of in zip(sums, columns, strict=True)]
+    def variances(self, likely: Array, columns: Sequence[Column]) -> list[Array]:
+        """Compute those of sets of inputs, whose estimates are sums, and of linear functions of them."""
+        found = []
+        for of in columns:
+            values = of.values if isinstance(of, Linear) else of
+            share, sizes = np.bincount(values.codes, likely, values.size).astype(float), _sizes(values)
+            if isinstance(of, Linear):
+                rows, once = of.coefficients, self._covariance(share, sizes, 1)
+                found.append(np.maximum(((rows @ once) * rows).sum(axis=1), 0.0))
+            else:
+                found.append(self._variances(share, sizes))
+        return found
 
     def _variances(self, shares: Array, sizes: Array) -> Array:
         inside, outside = self.squares(sizes)
         return np.maximum(shares * inside + (1 - shares) * outside - shares**2, 0.0)
 
-    def moments(self, tally: Indices, columns: Sequence[Values]) -> list[Moments]:
-        """Add up the estimates of the inputs that have a value."""
+    def moments(self, tally: Indices, columns: Sequence[Column]) -> list[Moments]:
+        """Add up the estimates of the inputs that have a value; linear functions follow from that."""
         n = self.reported(tally)
         cells, found = self.estimates(tally[:-1], n), []
-        for of in columns:
+        for column in columns:
+            of = column.values if isinstance(column, Linear) else column
             mean, sizes = np.bincount(of.codes, cells, minlength=of.size).astype(float), _sizes(of)
             spread = self._variances(np.clip(mean, 0, 1), sizes) / n
             covariance = partial(self._covariance, mean, sizes, n)
             known = np.ones(of.size, dtype=bool)
             step = np.full(of.size, 1 / (self.own - self.other))  # by one more input that is supported
             estimates = Unbiased(mean, step, *self.squares(sizes), known)
-            found.append(Moments(estimates, spread, covariance))
+            own = Moments(estimates, spread, covariance)
+            found.append(own.combined(column.coefficients) if isinstance(column, Linear) else own)
         return found
 
     def _covariance(self, mean: Array, sizes: Array, n: int) -> Array:

@@ -26,7 +26,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.quantiles import normal_quantile
 from ldpopt.core.validate import Array
 from ldpopt.measures.frequency_intervals import LEVEL, margins
-from ldpopt.mechanisms.randomizer import Randomizer, Values
+from ldpopt.mechanisms.randomizer import Linear, Randomizer, Values
 from ldpopt.tables.domain import Attribute, Domain
 
 MOST_ROWS = 10**10
@@ -42,17 +42,27 @@ class Group(NamedTuple):
         columns: the columns in words.
         labels: the values in words.
         codes: for every input (s, u) the number of its value.
+        scores: the numbers that the values stand for, where their mean is wanted, not the frequencies.
     """
 
     name: str
     columns: str
     labels: Sequence[str]
     codes: NDArray[np.int64]
+    scores: Array | None = None
 
     @property
-    def values(self) -> Values:
-        """The numbers of the values, and how many there are."""
-        return Values(self.codes, len(self.labels))
+    def values(self) -> Values | Linear:
+        """The numbers of the values and how many there are; or their mean, as a share of its range."""
+        values = Values(self.codes, len(self.labels))
+        if self.scores is None:
+            return values
+        return Linear(values, ((self.scores - self.scores.min()) / self.unit)[None])
+
+    @property
+    def unit(self) -> float | None:
+        """The range of the mean; None for frequencies."""
+        return None if self.scores is None else float(np.ptp(self.scores))
 
 
 def column_groups(domain: Domain, names: Sequence[str] = ()) -> list[Group]:
@@ -68,7 +78,13 @@ def column_groups(domain: Domain, names: Sequence[str] = ()) -> list[Group]:
                 f"queries must be columns of the design, {', '.join(domain.columns)}, not {name!r}"
             )
     return [
-        Group(column.name, column.name, column.values, np.array(attribute.members)[codes, i])
+        Group(
+            column.name,
+            column.name,
+            column.values,
+            np.array(attribute.members)[codes, i],
+            None if column.range is None else column.points,
+        )
         for _, attribute, codes in _sides(domain)
         for i, column in enumerate(attribute.columns)
         if column.name in (names or domain.columns)
@@ -87,7 +103,10 @@ def estimated_groups(domain: Domain) -> Iterator[Group]:
     """List the frequencies that are estimated, in the order in which they are shown.
 
     They are those of each column, of the secret and the public columns taken together, and of the cells.
+    Of numbers, whose mean alone is wanted, there are none.
     """
+    if domain.of_numbers:
+        return
     columns = {group.name: group for group in column_groups(domain)}
     for side, attribute, codes in _sides(domain):
         if len(attribute.columns) > 1:
@@ -106,16 +125,18 @@ def query_rows(domain: Domain, names: Sequence[str] = ()) -> list[list[float]]:
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """How well the frequencies of a column are known from reports.
+    """How well the frequencies of a column, or the mean of its numbers, are known from reports.
 
     Attributes:
         name: the column.
         variances: n times the variance of the estimate for each value; infinite where the reports do not
-            determine it.
+            determine it. That of a mean is in units of its range.
+        unit: this range; None for frequencies.
     """
 
     name: str
     variances: Array
+    unit: float | None = None
 
     @cached_property
     def squared_error(self) -> float:
@@ -146,8 +167,11 @@ def data_accuracies(
         names: the names of some of them; all if none are given.
     """
     shares = counts.ravel() / counts.sum()
-    found = ((group.name, group.values.weights @ shares) for group in column_groups(domain, names))
-    return tuple(Accuracy(name, p * (1 - p)) for name, p in found)
+    groups = column_groups(domain, names)
+    return tuple(
+        Accuracy(group.name, c**2 @ shares - (c @ shares) ** 2, group.unit)
+        for group, c in ((group, group.values.weights) for group in groups)
+    )
 
 
 def accuracies(
@@ -163,7 +187,9 @@ def accuracies(
     """
     groups = column_groups(domain, names)
     found = randomizer.variances(likely(counts), [group.values for group in groups])
-    return tuple(Accuracy(group.name, part) for group, part in zip(groups, found, strict=True))
+    return tuple(
+        Accuracy(group.name, part, group.unit) for group, part in zip(groups, found, strict=True)
+    )
 
 
 def likely(counts: NDArray[np.int64]) -> Array:

@@ -136,8 +136,10 @@ class Design(Released):
     def information(self) -> float:
         """I(X; Y) under the observed distribution, in nats; the certified value where there is one.
 
-        Of an encoding it is not computed: not a number.
+        Of an encoding and of numbers it is not computed: not a number.
         """
+        if self.domain.of_numbers:
+            return math.nan
         if self.informs and self.result.value is not None:
             return self.result.value
         return self.randomizer.information(self.question.p_hat.ravel())

@@ -28,6 +28,7 @@ from ldpopt.release.question import MOST_PUBLIC, Question
 from ldpopt.release.several_reports import LEVELS, several
 from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.domain import Domain
+from ldpopt.tables.number_survey import number_survey
 from ldpopt.tables.survey import Bins, survey
 
 GAP, SECONDS = 1e-6, 30.0
@@ -103,7 +104,7 @@ def read_design(path: str | os.PathLike[str], document: dict[str, Any] | None = 
         against = promise.epsilon, promise.robust, promise.alpha
         several = section["width"], promise.reports, promise.together
         queries = result.problem.to_params().get("queries")
-        question = Question(section["counts"], *against, *several, queries)
+        question = Question(section["counts"], *against, *several, queries, domain.of_numbers)
     except (KeyError, TypeError, AttributeError) as error:
         raise UnreadableFileError(f"{os.fspath(path)} is not a design: {error!r}") from None
     made = Design(result, domain, question, promise.method, salt=section.get("salt"))
@@ -142,6 +143,7 @@ def design(
     reports: int = 1,
     goal: str = "estimates",
     queries: Sequence[str] = (),
+    mean_over: Sequence[float] | None = None,
     gap: float = GAP,
     time_limit: float = SECONDS,
     progress: Progress | None = None,
@@ -171,6 +173,8 @@ def design(
             :mod:`ldpopt.release.several_reports`.
         goal: what "auto" chooses by: "estimates" of the frequencies of ``queries``, or "information".
         queries: the columns whose frequencies are wanted; all if not given.
+        mean_over: the least and the greatest number of the secret, where it is one column of numbers and
+            its mean is wanted; all of it is hidden, whatever the distribution.
         gap: the relative gap to prove.
         time_limit: seconds for the table and all methods that are tried together.
         progress: called with (value, bound) during long work.
@@ -180,13 +184,20 @@ def design(
     """
     whole = Limits.within(time_limit)
     with whole.held():
-        domain, counts = survey(
-            table, secret, public, bins, text, top=top, levels=levels, missing=missing, warn=warn
-        )
+        if mean_over is None:
+            domain, counts = survey(
+                table, secret, public, bins, text, top=top, levels=levels, missing=missing, warn=warn
+            )
+        else:
+            column = _only_column(secret, public, bins, text, top, levels)
+            domain, counts = number_survey(table, column, mean_over, missing=missing, warn=warn)
+            robust = "all"
     named = goal == "estimates" or method in ("queries", "sampled", "split")
     column_groups(domain, queries)  # refuses a name that is no column
     wanted = query_rows(domain, queries) if named and counts.size <= MOST_ROWS else None
-    question = Question(counts, epsilon, robust, alpha, width, reports, queries=wanted)
+    question = Question(
+        counts, epsilon, robust, alpha, width, reports, queries=wanted, of_numbers=domain.of_numbers
+    )
     found: list[Design] = []
     failed: dict[str, LdpoptError] = {}
     names = chosen(question, method, goal)
@@ -214,6 +225,16 @@ def design(
     best = preferred(found, goal, queries)
     stopped = {"interrupted": 1.0} if found[-1].interrupted else {}  # the search for a better one was
     return replace(best, result=replace(best.result, stats={**best.result.stats, **stopped}))
+
+
+def _only_column(secret: str | Sequence[str], *others: Any) -> str:
+    """Return the one column of which the mean is wanted."""
+    names = [secret] if isinstance(secret, str) else [*secret]
+    if len(names) != 1 or any(others):
+        raise InvalidInputError(
+            "a mean is that of one column, without public columns, bins, text, top or levels"
+        )
+    return names[0]
 
 
 def with_width(question: Question, method: str, time_limit: float) -> Question:

@@ -24,10 +24,11 @@ from ldpopt.measures import estimators
 from ldpopt.measures.confidence_ranges import confidence_intervals
 from ldpopt.measures.frequency_intervals import Estimates, solved
 from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior
-from ldpopt.mechanisms.randomizer import Values
+from ldpopt.mechanisms.randomizer import Column
 from ldpopt.models.priors import Dirichlet
-from ldpopt.release.accuracy import Group, estimated_groups
+from ldpopt.release.accuracy import Group, column_groups, estimated_groups
 from ldpopt.release.designing import AnyDesign, opened
+from ldpopt.release.quantities import Quantity, mean_of, quantities
 from ldpopt.release.released_reports import report_counts
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ class Frequencies:
             so nothing is estimated.
         explained: whether data exist that the ranges of undetermined frequencies could come from; if
             not, by chance of at most 1 − level, they are those of the nearest reports.
+        quantities: means and others that were asked for; their covariance is that of "quantities".
     """
 
     rows: tuple[Frequency, ...]
@@ -120,6 +122,7 @@ class Frequencies:
     covariance: dict[str, Array]
     absent: tuple[tuple[str, str], ...] = ()
     explained: bool = True
+    quantities: tuple[Quantity, ...] = ()
 
     def group(self, name: str) -> tuple[Frequency, ...]:
         """Return the rows of one group."""
@@ -152,6 +155,7 @@ class Frequencies:
             "explained": self.explained,
             "absent": [{"group": group, "label": label} for group, label in self.absent],
             "frequencies": [row.plain() for row in self.rows],
+            "quantities": [row.plain() for row in self.quantities],
             "covariance": {
                 group: [[None if math.isnan(cell) else cell for cell in row] for row in rows.tolist()]
                 for group, rows in self.covariance.items()
@@ -249,7 +253,11 @@ def frequencies(
     of, groups = made.randomizer, list(estimated_groups(made.domain))
     listed = [_present(group) for group in groups]
     columns = [group.values for group, _ in listed]
-    n, moments = of.reported(counts), of.moments(counts, columns)
+    if others and not columns:
+        raise InvalidInputError(
+            "other estimates are those of frequencies, and a mean alone is estimated"
+        )
+    n, moments = of.reported(counts), of.moments(counts, columns) if columns else []
     found = [solved(part.estimates, n, level) for part in moments]
     free, explained = [~part.determined for part in found], True
     if any(part.any() for part in free):
@@ -268,7 +276,11 @@ def frequencies(
             covariance[group.name] = np.where(known, moment.covariance(), np.nan)
     absent = tuple((group.name, label) for group, labels in listed for label in labels)
     about = n, level, {group.name: group.columns for group in groups}, words
-    return Frequencies(tuple(rows), *about, covariance, absent, explained)
+    asked = [mean_of(group) for group in column_groups(made.domain) if group.scores is not None]
+    more_found: tuple[Quantity, ...] = ()
+    if asked:
+        more_found, covariance["quantities"] = quantities(of, counts, asked, level)
+    return Frequencies(tuple(rows), *about, covariance, absent, explained, more_found)
 
 
 def _present(group: Group) -> tuple[Group, list[str]]:
@@ -303,7 +315,7 @@ def _rows(
 
 
 def _others(
-    made: AnyDesign, counts: NDArray[np.int64], columns: Sequence[Values], level: float, seed: int
+    made: AnyDesign, counts: NDArray[np.int64], columns: Sequence[Column], level: float, seed: int
 ) -> tuple[str, Iterator[dict[str, float]]]:
     """Compute the other estimates and intervals, with words about the posterior."""
     mechanism = made.randomizer.as_matrix("other estimates need a matrix")

@@ -20,6 +20,7 @@ from itertools import count, pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import MISSING, OTHER
@@ -47,11 +48,13 @@ SPELT: dict[str, Callable[[Any], int | str]] = {
 
 
 class Vector(NamedTuple):
-    """What a correct program does with an input and a first number."""
+    """What a correct program does with the cells of an input and a first number."""
 
     x: int
     first: int
     report: int | str
+    cells: list[str | float | None] | None = None
+    """The cells, where they are not those of :meth:`Sampler.values`."""
 
 
 class Sampler:
@@ -77,8 +80,13 @@ class Sampler:
 
     @cached_property
     def vectors(self) -> list[Vector]:
-        """The test vectors."""
-        return _vectors(self.randomizer)
+        """The test vectors.
+
+        Of numbers, the first number that is drawn rounds them; between two points it decides.
+        """
+        if self.columns[0].range is None:
+            return _vectors(self.randomizer)
+        return _rounded_vectors(self.columns[0], self.randomizer)
 
     def values(self, x: int) -> list[str | float | None]:
         """Return values of the columns whose input is x."""
@@ -93,6 +101,26 @@ def _vectors(of: Randomizer) -> list[Vector]:
         report = of.sample(np.array([x]), stated_words(first))[0]
         found.append(Vector(x, first, SPELT[of.stored](report)))
     return found
+
+
+def _rounded_vectors(column: Column, of: Randomizer) -> list[Vector]:
+    """List test vectors of numbers: at the points, and between two on both sides of the rounding."""
+    found = []
+    for x, place, bits in of.edges():
+        number = float(column.points[x])
+        found.append(_rounded_vector(column, of, number, (bits - (place + 1) * STEP) % SPAN))
+    for low, high in pairwise(column.points.tolist()):
+        number = low + (high - low) / 4
+        chance = int(column.place(np.array([number]))[0] % 1 * SPAN)
+        found += [_rounded_vector(column, of, number, first) for first in (chance - 1, chance + 1)]
+    beyond = (column.points[0] - 1.0, column.points[-1] + 1.0)
+    return [*found, *(_rounded_vector(column, of, float(number), 0) for number in beyond)]
+
+
+def _rounded_vector(column: Column, of: Randomizer, number: float, first: int) -> Vector:
+    words = stated_words(first)
+    x = column.codes(pa.array([number]), 1, words)
+    return Vector(int(x[0]), first, SPELT[of.stored](of.sample(x, words)[0]), [number])
 
 
 def stated_words(first: int) -> RandomWords:
@@ -182,7 +210,7 @@ def _object(sampler: Sampler, plain: Callable[[Any], str]) -> str:
         "sides": sides,
         **sampler.randomizer.numbers,
         "step": STEP,
-        "vectors": [[sampler.values(v.x), v.first, v.report] for v in sampler.vectors],
+        "vectors": [[v.cells or sampler.values(v.x), v.first, v.report] for v in sampler.vectors],
     }
     texts = {
         name: _lines(map(plain, part), "[", "]") if isinstance(part, list) else plain(part)
@@ -202,6 +230,7 @@ def _column(column: Column) -> dict[str, Any]:
         "missing": column.missing_code,
         "prefix": column.prefix,
         "groups": list(map(list, column.labelled)),
+        "range": [] if column.range is None else list(column.range),
     }
 
 
@@ -214,6 +243,10 @@ def _lines(rows: Iterable[str], first: str, last: str) -> str:
 
 def _sql(sampler: Sampler) -> str:
     sampler.randomizer.as_matrix("export it as js or python: the target sql draws from rows of a matrix")
+    if any(column.range is not None for column in sampler.columns):
+        raise InvalidInputError(
+            "export it as js or python: numbers are rounded at random, which the target sql does not do"
+        )
     taken = {"ldpopt_x", "ldpopt_row"}
     for column in sampler.columns:
         if column.name.lower() in taken:
@@ -238,7 +271,7 @@ def _sql(sampler: Sampler) -> str:
         "__COLUMNS__": ", ".join(names),
         "__INPUTS__": _rows([x, *map(_text, words)] for x, words in enumerate(labels)),
         "__STEPS__": _rows(steps),
-        "__VECTORS__": _rows(sampler.vectors),
+        "__VECTORS__": _rows(vector[:3] for vector in sampler.vectors),
         "__MATCH__": " AND ".join(
             f"i.{name} = {_cell(column)}" for name, column in zip(names, sampler.columns, strict=True)
         ),

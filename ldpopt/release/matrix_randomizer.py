@@ -25,6 +25,7 @@ from ldpopt.measures.information_metrics import mutual_information
 from ldpopt.mechanisms.randomizer import (
     BITS,
     MOST_VECTORS,
+    Column,
     Indices,
     Marks,
     Moments,
@@ -32,7 +33,6 @@ from ldpopt.mechanisms.randomizer import (
     RandomWords,
     Reports,
     Unbiased,
-    Values,
     Words,
     WorstReport,
 )
@@ -169,7 +169,7 @@ class Matrix(Randomizer):
         """Return the sum."""
         return int(tally.sum())
 
-    def variances(self, likely: Array, columns: Sequence[Values]) -> list[Array]:
+    def variances(self, likely: Array, columns: Sequence[Column]) -> list[Array]:
         """Compute those of the estimates with the least variance under the law of the reports."""
         functionals, W = _stacked(columns), self.mechanism.matrix
         used = W[:, W.any(axis=0)]
@@ -178,7 +178,7 @@ class Matrix(Randomizer):
         spread = np.maximum((a**2) @ law - (functionals @ likely) ** 2, 0.0)
         return _split(np.where(are_solved(used, functionals, a), spread, math.inf), columns)
 
-    def moments(self, tally: Indices, columns: Sequence[Values]) -> list[Moments]:
+    def moments(self, tally: Indices, columns: Sequence[Column]) -> list[Moments]:
         """Estimate by the mean of an a with W a = c; the variance is that of the reports' a."""
         n = self.reported(tally)
         found, a = unbiased(self.mechanism.matrix, tally, _stacked(columns))
@@ -190,7 +190,7 @@ class Matrix(Randomizer):
         ]
 
     def ranges(
-        self, tally: Indices, columns: Sequence[Values], free: Sequence[Marks], level: float
+        self, tally: Indices, columns: Sequence[Column], free: Sequence[Marks], level: float
     ) -> tuple[Array, Array, bool]:
         """See :func:`ldpopt.measures.confidence_ranges.confidence_intervals`.
 
@@ -247,11 +247,11 @@ def _start(rows: Indices) -> Words:
     return rows.astype(np.uint64) << np.uint64(BITS)
 
 
-def _stacked(columns: Sequence[Values]) -> Array:
+def _stacked(columns: Sequence[Column]) -> Array:
     return np.vstack([of.weights for of in columns])
 
 
-def _split(rows: NDArray[Any], columns: Sequence[Values]) -> list[NDArray[Any]]:
+def _split(rows: NDArray[Any], columns: Sequence[Column]) -> list[NDArray[Any]]:
     """Undo :func:`_stacked` for what was computed of its rows."""
     return np.split(rows, np.cumsum([of.size for of in columns])[:-1])
 

@@ -30,11 +30,14 @@ SUMMARIES = {
     "grr": "randomised response on all columns",
     "sampled": "a report about one of the wanted columns, drawn and announced, by subset selection",
     "split": "a report about one public column, drawn and announced, by the best mechanism found for it",
+    "mean": "seeks the least worst variance of the report of a number, for its mean (--mean)",
     **{name: _summary(name) for name in ENCODINGS},
     "hadamard": "the sign of the cell in a column of a Hadamard matrix, with noise; up to 65,536 cells",
 }
 """By the name of the method, the one that ``auto`` prefers first."""
 FIXED = ("srr", "grr", "learn")
 """Methods whose matrix is the same for all tables with the same labels, as encodings are."""
+UNCOUNTED = ("mean",)
+"""Methods that are not given the counts of the table, and whose matrix tells its inputs apart."""
 CHOSEN = ("staircase", "ldp", "public")
 """Methods whose matrix the counts choose among finitely many, or allow."""

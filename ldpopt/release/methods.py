@@ -21,6 +21,7 @@ from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
+from ldpopt.problems.numeric_mean import NumericMean
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.robust_fidelity import RobustFidelity
 from ldpopt.problems.robust_optimum import RobustOptimum
@@ -85,9 +86,13 @@ class Method(NamedTuple):
     """Whether the information of its mechanisms is computed."""
     most: float = MOST_ROWS
     """The most cells of a table; an encoding, stated by its parameters, takes any number."""
+    of_numbers: bool = False
+    """Whether it is made for the mean of numbers, not for frequencies."""
 
     def reason(self, question: Question) -> str | None:
         """Return why it does not apply to a question, or None."""
+        if question.of_numbers != self.of_numbers:
+            return f"is made for {'the mean of a number' if self.of_numbers else 'frequencies'}"
         if (k := question.counts.size) > self.most:
             return f"writes a matrix, of at most {self.most:,} cells, not {k:,}"
         return self.refusal(question)
@@ -294,13 +299,7 @@ METHODS: dict[str, Method] = {
         lambda question: UEConditional(question.epsilon, **question.confidence(), calibrate=True),
         _too_many_reports,
     ),
-    "ldp": Method(
-        SUMMARIES["ldp"],
-        _everything,
-        _without_public,
-        adds_up=True,
-        hides_all=True,
-    ),
+    "ldp": Method(SUMMARIES["ldp"], _everything, _without_public, adds_up=True, hides_all=True),
     "learn": Method(
         SUMMARIES["learn"],
         lambda question: BroadFidelity(question.epsilon, question.counts.size),
@@ -309,18 +308,10 @@ METHODS: dict[str, Method] = {
         adds_up=True,
         hides_all=True,
     ),
-    "queries": Method(
-        SUMMARIES["queries"],
-        _queries,
-        _without_queries,
-    ),
+    "queries": Method(SUMMARIES["queries"], _queries, _without_queries),
     "public": Method(SUMMARIES["public"], _public_column, _tells_too_much, "public-column"),
     "blurred": Method(
-        SUMMARIES["blurred"],
-        _public_column,
-        _tells_little,
-        "public-column",
-        automatic=_is_narrow,
+        SUMMARIES["blurred"], _public_column, _tells_little, "public-column", automatic=_is_narrow
     ),
     "grr": Method(
         SUMMARIES["grr"],
@@ -332,12 +323,7 @@ METHODS: dict[str, Method] = {
         hides_all=True,
     ),
     "sampled": Method(
-        SUMMARIES["sampled"],
-        _everything,
-        _one_column,
-        adds_up=True,
-        hides_all=True,
-        build=_sampled,
+        SUMMARIES["sampled"], _everything, _one_column, adds_up=True, hides_all=True, build=_sampled
     ),
     "split": Method(
         SUMMARIES["split"],
@@ -345,6 +331,15 @@ METHODS: dict[str, Method] = {
         _columns_too_wide,
         automatic=lambda question: question.counts.size > MOST_QUERIED,
         build=_split,
+    ),
+    "mean": Method(
+        SUMMARIES["mean"],
+        lambda question: NumericMean(question.epsilon, question.counts.size),
+        _never,
+        adds_up=True,
+        hides_all=True,
+        informs=False,
+        of_numbers=True,
     ),
     **{name: _encoding(name) for name in ENCODINGS},
     "hadamard": _encoding("hashing", 2),

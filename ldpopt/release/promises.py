@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from ldpopt.core.exact import CEILING
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.measures.frequency_intervals import LEVEL
 from ldpopt.measures.levels import Level
+from ldpopt.measures.report_variance import published_moments
 from ldpopt.mechanisms.encodings import SubsetSelection
 from ldpopt.mechanisms.randomizer import WorstReport
 from ldpopt.problems.polyopt import PolyOpt
@@ -100,17 +103,19 @@ def promise_of(made: AnyDesign, method: str) -> str:
 
 
 def outcome(made: Design, queries: Sequence[str] = ()) -> str:
-    """Say how precisely the reports of as many rows as the table's give the frequencies."""
+    """Say how precisely the reports of as many rows as the table's give the frequencies, or the mean."""
     n, counts, domain = made.rows, made.question.counts, made.domain
     raw = data_accuracies(counts, domain, queries)
     parts = sorted(made.accuracy(queries), key=lambda part: -part.margin(n))
     alone = {part.name: margin(part, n).removesuffix(" points") for part in raw}
     known = [
-        f"{part.name} {margin(part, n)} (without noise {alone[part.name]})"
+        f"{'mean of ' * (part.unit is not None)}{part.name} {margin(part, n)} (without noise "
+        f"{'at most ' * (part.unit is not None)}{alone[part.name]})"
         for part in parts[:MOST_NAMED]
     ]
     more = len(parts) - MOST_NAMED
     known += [f"{more} other column{'s' * (more > 1)} no worse"] if more > 0 else []
+    known += [published(made)] if domain.of_numbers else []
     return f"with your {n:,} rows ({100 * LEVEL:g} %): {', '.join(known)}"
 
 
@@ -124,6 +129,8 @@ def advice(made: Design, queries: Sequence[str] = ()) -> str:
         made: the design.
         queries: the columns whose frequencies are wanted; all if not given.
     """
+    if made.domain.of_numbers:
+        return ""
     n, parts = made.rows, made.accuracy(queries)
     known = all(part.margin(n) < FAR_BETTER * _selected(part, made, n / len(parts)) for part in parts)
     return "" if known else "; for frequencies design without --for and --method"
@@ -139,7 +146,7 @@ def _selected(part: Accuracy, made: Design, n: float) -> float:
 
 
 def margin(part: Accuracy, n: float) -> str:
-    """Say ± of the frequency that is known least, in points (a hundredth each).
+    """Say ± of the frequency that is known least, in points (a hundredth each), or ± of the mean.
 
     >>> import numpy as np
     >>> margin(Accuracy("ward", np.array([4.0, 1.0])), 1_000_000)
@@ -147,8 +154,34 @@ def margin(part: Accuracy, n: float) -> str:
     >>> margin(Accuracy("ward", np.array([4.0, 1.0])), 153_000)
     '±1.1 points'
     """
-    points = 100 * part.margin(n)
-    return "not determined" if math.isinf(points) else f"±{two_digits(points)} points"
+    share = part.margin(n)
+    if math.isinf(share):
+        return "not determined"
+    return f"±{two_digits(100 * share)} points" if part.unit is None else f"±{plain(share * part.unit)}"
+
+
+def plain(size: float) -> str:
+    """Write the margin of a mean, rounded up to two significant digits.
+
+    >>> plain(2.31), plain(0.0203), plain(2310.0)
+    ('2.4', '0.021', '2,400')
+    """
+    rounded = float(at_most(size, 2))
+    return f"{rounded:,.0f}" if rounded >= 100 else two_digits(rounded)
+
+
+def published(made: Design) -> str:
+    """Say how precisely three published mechanisms would give the mean, on the numbers as rounded."""
+    (column,) = made.domain.secret.columns
+    p, n = made.question.p_hat.ravel(), made.rows
+    x = np.linspace(-1, 1, len(p))
+    moments = published_moments(made.promise.epsilon, x)
+    unit = float(np.ptp(column.points))
+    found = (
+        f"{name} {margin(Accuracy('', np.array([(p @ square - (p @ x) ** 2) / 4]), unit), n)}"
+        for name, square in moments.items()
+    )
+    return f"by published mechanisms {', '.join(found)}"
 
 
 def two_digits(points: float) -> str:
@@ -174,6 +207,8 @@ def worst_report(made: AnyDesign, level: Level) -> WorstReport:
 
 def learnable(made: Design) -> str:
     """Say which frequencies the reports of the table's rows determine, and what that costs."""
+    if made.domain.of_numbers:
+        return "the mean alone, not the frequencies of numbers"
     known, inputs = made.determined, made.inputs
     if known == inputs:
         return (

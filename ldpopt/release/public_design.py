@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ldpopt.core.errors import LdpoptError, RefutedFileError, UnreadableFileError
-from ldpopt.core.exact import MOST_EPSILON, PROMISES, content_digest, public_digest
+from ldpopt.core.exact import MOST_EPSILON, PROMISES, RECOVERABLE, content_digest, public_digest
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Uncertainty
@@ -133,7 +133,7 @@ class PublicDesign(Released):
         level: the secret is hidden at this level whatever the distribution of the data; None if its file
             states none (:func:`published` does so where no level up to 30 holds).
         recoverable: how well the counts can be computed back from the mechanism, of
-            :data:`ldpopt.release.recoverable_counts.WORDS`; None if its file does not say it.
+            :data:`ldpopt.core.exact.RECOVERABLE`; None if its file does not say it.
         salt: digits in the file that nobody can guess who does not have it; None where the mechanism
             holds no counts, and for a file that was written without.
     """
@@ -224,7 +224,8 @@ def published(randomizer: Randomizer, domain: Domain, promise: Promise) -> Publi
     """
     width = domain.shape[1]
     how = randomizer.recoverable(width, promise.method, promise.epsilon)
-    made = PublicDesign(FORMS[randomizer.form](randomizer.to_json()), domain, promise, None, how)
+    said = how if how in RECOVERABLE else None
+    made = PublicDesign(FORMS[randomizer.form](randomizer.to_json()), domain, promise, None, said)
     level = made.universal_level.level
     tried = (promise.epsilon, level * (1 + ROUNDING), level * (1 + 1e3 * ROUNDING), MOST_EPSILON)
     found = (

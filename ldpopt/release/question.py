@@ -36,6 +36,7 @@ class Question(Cleaned):
         together: the level of all of them, where there are several; ``epsilon`` is that of one.
         queries: the frequencies that are wanted, a row of weights of the inputs (s, u) each; None if
             none are wanted.
+        of_numbers: whether the inputs are equally spaced numbers, of which the mean is wanted.
     """
 
     counts: Any
@@ -46,6 +47,7 @@ class Question(Cleaned):
     reports: int = 1
     together: float | None = None
     queries: Any = None
+    of_numbers: bool = False
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""

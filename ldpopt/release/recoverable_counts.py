@@ -4,6 +4,8 @@ Whoever has the mechanism can design again, for other counts, and keep those tha
 
 * *Not at all*: the methods ``FIXED`` give the same matrix for all tables with the same labels. The
   checker decides that it tells no value from another (:mod:`ldpopt.checker.kernel.proofs.alike_rows`).
+* *Unused*: the methods ``UNCOUNTED`` are not given the counts. Their matrix does tell values apart, so
+  no claim about it is made.
 * *Approximately*: the methods ``CHOSEN`` take a vertex of a polytope that depends on labels and ε
   alone, W[x, y] = θ_y e^(m(x, y) ε) with whole numbers m and independent columns, so that the weights
   θ follow from Σ_y W[x, y] = 1. The counts choose the vertex: many counts give the same one. Or, of
@@ -21,10 +23,12 @@ import numpy as np
 
 from ldpopt.core.exact import RECOVERABLE, treats_alike
 from ldpopt.core.validate import Array
-from ldpopt.release.method_summaries import CHOSEN, FIXED
+from ldpopt.release.method_summaries import CHOSEN, FIXED, UNCOUNTED
 from ldpopt.tables.domain import Domain
 
 NOT_AT_ALL, APPROXIMATELY, EXACTLY = RECOVERABLE
+UNUSED = "unused"
+"""The counts were not used; a public file does not state it, as no claim could decide it."""
 MOST_ROWS, ROUNDING = 512, 1e-9
 """Rows up to which a rank takes a moment, and how far solvers leave an entry from its vertex."""
 
@@ -33,6 +37,10 @@ WORDS = {
         "the mechanism tells no value of the table from another. Made by the method that it names, it "
         "depends on labels and level alone, and no count can be computed back from it [not checked]. "
         "Where no method was named, the counts chose this one"
+    ),
+    UNUSED: (
+        "made by the method that it names, the mechanism depends on the level and the number of points "
+        "alone, and no count can be computed back from it [not checked]"
     ),
     APPROXIMATELY: (
         "the counts of the table can be computed back from the mechanism approximately: they allowed "
@@ -46,6 +54,7 @@ WORDS = {
 }
 
 LABELS = "Its labels name what occurs in the table"
+POINTS = "Its labels are points of the range that was stated"
 EDGES = (
     "the edges of its bins are values of the table with about equally many rows between them, unless "
     "they were stated"
@@ -59,6 +68,8 @@ def recovery(how: str, domain: Domain) -> str:
         how: how well, of :data:`WORDS`.
         domain: the columns and values that the rows of the mechanism stand for.
     """
+    if domain.of_numbers:
+        return f"{WORDS[how]}. {POINTS}"
     sides = (domain.secret, domain.public)
     binned = any(column.edges for side in sides if side is not None for column in side.columns)
     return f"{WORDS[how]}. {LABELS}{f', and {EDGES}' if binned else ''}"
@@ -75,6 +86,8 @@ def recoverable(matrix: Array, width: int, method: str, epsilon: float) -> str:
     """
     if method in FIXED and treats_alike(matrix.tolist(), width, epsilon):
         return NOT_AT_ALL
+    if method in UNCOUNTED:
+        return UNUSED
     return APPROXIMATELY if method in CHOSEN and _is_vertex(matrix, epsilon) else EXACTLY
 
 

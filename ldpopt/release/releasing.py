@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ldpopt.core.errors import InvalidInputError, RefutedFileError, UndecidedFileError
 from ldpopt.core.files import whole_directory, whole_file
 from ldpopt.core.workers import Parallel, workers
-from ldpopt.mechanisms.randomizer import secure_words, seeded_words
+from ldpopt.mechanisms.randomizer import RandomWords, secure_words, seeded_words
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.released_reports import PREFIX, written_sets
 from ldpopt.release.table_fit import Agreement, agreement
@@ -172,8 +172,11 @@ def _drawn(reader: TableReader, made: AnyDesign, seed: int | None, start: int = 
         start: how many rows come before the part.
     """
     of = made.randomizer
-    words = secure_words if seed is None else seeded_words(seed, start * of.words)
-    for codes in made.domain.rows(reader, part=True):
+    words: RandomWords = secure_words
+    rounding: RandomWords = secure_words
+    if seed is not None:
+        words, rounding = seeded_words(seed, start * of.words), seeded_words([seed, 1], start)
+    for codes in made.domain.rows(reader, part=True, rounding=rounding):
         yield np.bincount(codes, minlength=made.inputs), of.sample(codes, words)
 
 

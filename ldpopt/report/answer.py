@@ -145,6 +145,8 @@ def _use(made: Design) -> Iterator[Fact]:
         )
         yield Fact("Information", f"{number(made.information)} nats", f"{share}; {NOT_CHECKED}")
     inputs = made.inputs
+    if made.domain.of_numbers:
+        return
     if made.determined < inputs:
         note = f"frequencies of the data are determined by {made.rows:,} reports; the others are ranges"
         yield Fact("Estimates", f"{made.determined} of {inputs}", f"{note}; {NOT_CHECKED}")

@@ -54,7 +54,8 @@ def trade_off_curve(
     if isinstance(content, Design) and math.isnan(content.information):
         return (
             None,
-            "No curve was computed: it compares information, which is not computed of encodings.",
+            "No curve was computed: it compares information, which is not computed of encodings or of "
+            "numbers.",
         )
     if seconds <= 0:
         return None, "No curve was computed, as asked (--curve-seconds 0)."

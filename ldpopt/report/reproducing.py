@@ -32,7 +32,8 @@ def design_commands(made: Design, file: str) -> list[Command]:
     """List the commands from the table to this page, for a design in the given file."""
     table = embedded_table(made) or "TABLE.csv"
     question, domain = made.question, made.domain
-    options = ["--secret", _listed(column.name for column in domain.secret.columns)]
+    hidden = "--mean" if domain.of_numbers else "--secret"
+    options = [hidden, _listed(column.name for column in domain.secret.columns)]
     if domain.public is not None:
         options += ["--public", _listed(column.name for column in domain.public.columns)]
     options += ["--epsilon", repr(question.promised)]
@@ -89,6 +90,8 @@ def _reading_options(columns: list[Column]) -> list[str]:
     """Return how the columns are binned, and which are words."""
     options = []
     for column in columns:
+        if column.range is not None:
+            options += ["--range", ",".join(map(repr, column.range))]
         if column.edges:
             edges = ",".join(f"{edge:.17g}" for edge in column.edges)
             options += ["--bins", f"{column.name}={edges}{',' if len(column.edges) == 1 else ''}"]

@@ -259,11 +259,14 @@ def rare(made: AnyDesign, counts: NDArray[np.int64] | None = None) -> Iterator[s
 
 
 def _accuracy(made: Design) -> Iterator[str]:
-    """Say how precisely frequencies can be estimated, column by column."""
+    """Say how precisely frequencies or the mean can be estimated, column by column."""
     n = int(made.question.counts.sum())
     for part in made.accuracy():
         if math.isinf(part.margin(n)):
-            said = f"{n:,} reports leave the share of some values open; their estimates are ranges"
+            what = "share of some values open; their estimates are ranges"
+            said = f"{n:,} reports leave the {what if part.unit is None else 'mean open'}"
+        elif part.unit is not None:
+            said = f"the mean is known to within {margin(part, n)} from {n:,} reports"
         else:
             said = (
                 f"from {n:,} reports, the share of each value is known to within {margin(part, n)} "

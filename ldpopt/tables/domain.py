@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import product
@@ -21,11 +21,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
-from ldpopt.core.exact import OTHER
+from ldpopt.core.exact import OTHER, range_points
 from ldpopt.tables.batches import Batch, TableReader
 from ldpopt.tables.cells import MOMENT, absent, moments, numbered, numbers, quoted, text_cells, trimmed
 
 Codes = NDArray[np.int64]
+Rounding = Callable[[int], NDArray[np.uint64]]
+"""Draws so many random words of 64 bits, one for each number that is rounded."""
+BITS, EVEN = 52, 0x9E3779B97F4A7
+"""Bits of a word that decide a rounding; 2^52 over the golden ratio, whose multiples spread evenly."""
 WORD = re.compile(r"[\w%/()+-]+")
 """A name that stands in a sentence without quotes."""
 
@@ -57,6 +61,9 @@ class Column:
         missing: whether empty cells are the last value, "(missing)".
         prefix: how many of a word's first characters count; 0 for all of them.
         groups: pairs of a word and the group that it counts as; empty if every word counts by itself.
+        range: the least and the greatest number of a column of which the mean is wanted. Its values are
+            equally spaced points: a number is rounded at random to one of the two next to it, so that
+            it is kept on average; one outside the range counts as the nearer end.
     """
 
     name: str
@@ -68,6 +75,13 @@ class Column:
     missing: bool = False
     prefix: int = 0
     groups: tuple[tuple[str, str], ...] = ()
+    range: tuple[float, float] | None = None
+
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """The points to which numbers of the range are rounded."""
+        assert self.range is not None
+        return np.array(range_points(self.range, len(self.values)))
 
     @cached_property
     def group_of(self) -> dict[str, str]:
@@ -90,8 +104,17 @@ class Column:
         """The number of the value "(other)", if there is one."""
         return len(self.values) - 1 - self.missing if self.other else None
 
-    def codes(self, cells: Any, first_row: int) -> Codes:
-        """Return the number of every cell's value; the error names an unknown value and its row."""
+    def codes(self, cells: Any, first_row: int, rounding: Rounding | None = None) -> Codes:
+        """Return the number of every cell's value; the error names an unknown value and its row.
+
+        Args:
+            cells: a pyarrow array.
+            first_row: the number of its first row.
+            rounding: what numbers of a range are rounded by. If not given, multiples of the golden ratio
+                decide, the same for each row every time: to count a table, not to release it.
+        """
+        if self.range is not None:
+            return self._rounded(numbers(self.name, cells, first_row), first_row, rounding)
         if self.missing_code is None:
             return self._codes(cells, first_row)
         words = trimmed(self.name, cells)
@@ -101,6 +124,28 @@ class Column:
         found = self._codes(pc.if_else(empty, anything, words), first_row)
         found[empty.to_numpy(zero_copy_only=False)] = self.missing_code
         return found
+
+    def place(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return which point each number is, as a fraction where it lies between two."""
+        assert self.range is not None
+        low, high = self.range
+        share: NDArray[np.float64] = (np.clip(found, low, high) - low) / (high - low)
+        return share * (len(self.values) - 1)
+
+    def _rounded(self, found: NDArray[np.float64], first_row: int, rounding: Rounding | None) -> Codes:
+        """Round numbers to points; the chance of the upper one is how far a number lies above the lower.
+
+        A number of 52 bits is compared with it, so that the numbers of a range are kept on average up to
+        the rounding of floats.
+        """
+        place = self.place(found)
+        below = np.minimum(np.floor(place), len(self.values) - 2)
+        if rounding is None:
+            bits = (np.uint64(first_row) + np.arange(len(found), dtype=np.uint64)) * np.uint64(EVEN)
+            bits = bits % np.uint64(1 << BITS)
+        else:
+            bits = rounding(len(found)) >> np.uint64(64 - BITS)
+        return (below + (bits < (place - below) * 2.0**BITS)).astype(np.int64)
 
     def _codes(self, cells: Any, first_row: int) -> Codes:
         if self.edges:
@@ -188,9 +233,15 @@ class Attribute:
             number = known[places]
         return np.where(unknown, -1, number)
 
-    def codes(self, batch: Batch, first_row: int) -> Codes:
-        """Return the number of the combination that every row holds."""
-        parts = [column.codes(batch.column(column.name), first_row) for column in self.columns]
+    def codes(self, batch: Batch, first_row: int, rounding: Rounding | None = None) -> Codes:
+        """Return the number of the combination that every row holds.
+
+        Args:
+            batch: some rows of the table.
+            first_row: the number of the first, from 1.
+            rounding: what numbers are rounded by; see :meth:`Column.codes`.
+        """
+        parts = [column.codes(batch.column(column.name), first_row, rounding) for column in self.columns]
         found = self._numbers(parts)
         if (found < 0).any():
             bad = int(np.argmax(found < 0))
@@ -233,17 +284,33 @@ class Domain:
             return self.secret.labels
         return tuple(f"{s}, {u}" for s, u in product(self.secret.labels, self.public.labels))
 
-    def codes(self, batch: Batch, first_row: int) -> Codes:
-        """Compute the input index s·a2 + u of every row; ``first_row`` numbers the first, from 1."""
-        s = self.secret.codes(batch, first_row)
-        return s if self.public is None else s * len(self.public) + self.public.codes(batch, first_row)
+    @property
+    def of_numbers(self) -> bool:
+        """Whether the inputs are points of the range of a number, of which the mean is wanted."""
+        return self.secret.columns[0].range is not None
 
-    def rows(self, table: TableReader, *, part: bool = False) -> Iterator[Codes]:
+    def codes(self, batch: Batch, first_row: int, rounding: Rounding | None = None) -> Codes:
+        """Compute the input index s·a2 + u of every row.
+
+        Args:
+            batch: some rows of the table.
+            first_row: the number of the first, from 1.
+            rounding: what numbers are rounded by; see :meth:`Column.codes`.
+        """
+        s = self.secret.codes(batch, first_row, rounding)
+        if self.public is None:
+            return s
+        return s * len(self.public) + self.public.codes(batch, first_row, rounding)
+
+    def rows(
+        self, table: TableReader, *, part: bool = False, rounding: Rounding | None = None
+    ) -> Iterator[Codes]:
         """Yield the input indices of a table's rows, a batch at a time; missing columns are an error.
 
         Args:
             table: the data.
             part: whether the data are a part of a table, which may have no rows.
+            rounding: what numbers are rounded by; see :meth:`Column.codes`.
         """
         for name in self.columns:
             if name not in table.columns:
@@ -252,7 +319,7 @@ class Domain:
                     f"{', '.join(self.columns)}"
                 )
         for first_row, batch in numbered(table.batches(self.columns, part=part)):
-            yield self.codes(batch, first_row)
+            yield self.codes(batch, first_row, rounding)
 
     def count(self, table: TableReader) -> Codes:
         """Count how often each (s, u) occurs in a table, as a matrix [s][u]."""
@@ -277,7 +344,7 @@ class Domain:
             raise UnreadableFileError(f"not the description of a table: {error!r}") from None
 
 
-FLAGS = ("time", "other", "missing", "prefix", "groups")
+FLAGS = ("time", "other", "missing", "prefix", "groups", "range")
 """Fields of a column that a file states only where they are set."""
 
 
@@ -288,6 +355,7 @@ def _plain(attribute: Attribute) -> dict[str, Any]:
             "values": list(column.values),
             "edges": list(column.edges),
             **({"groups": list(map(list, column.groups))} if column.groups else {}),
+            **({"range": list(column.range)} if column.range else {}),
         }
         for column in attribute.columns
     ]
@@ -301,8 +369,9 @@ def _attribute(data: Any) -> Attribute:
             tuple(c["values"]),
             tuple(c["edges"]),
             c["text"],
-            **{flag: c[flag] for flag in FLAGS if flag in c and flag != "groups"},
+            **{flag: c[flag] for flag in FLAGS if flag in c and flag not in ("groups", "range")},
             groups=tuple((word, group) for word, group in c.get("groups", ())),
+            range=tuple(c["range"]) if "range" in c else None,
         )
         for c in data["columns"]
     )
@@ -312,6 +381,13 @@ def _attribute(data: Any) -> Attribute:
             raise TypeError(f"a name that is not text in column {column.name!r}")
         if not all(isinstance(edge, int | float) for edge in column.edges):
             raise TypeError(f"an edge that is not a number in column {column.name!r}")
+        if column.range is not None and not (
+            len(column.range) == 2
+            and len(column.values) > 1
+            and all(isinstance(end, int | float) for end in column.range)
+            and 0 < (column.range[1] - column.range[0]) * len(column.values) < math.inf
+        ):
+            raise TypeError(f"a range that is not two increasing numbers in column {column.name!r}")
     for member in members:
         known = len(member) == len(columns) and all(
             isinstance(i, int) and 0 <= i < len(c.values) for i, c in zip(member, columns, strict=True)

@@ -59,7 +59,8 @@ def labelled(domain, mechanism):
         yield "rows", inputs == rows * width
         return
     yield "rows", len(mechanism["matrix"]) == rows * width
-    yield "inputs", inputs is None or json.dumps(inputs) in map(json.dumps, (numbered, pairs))
+    scaled = inputs == numbers(columns) and domain["secret"]["members"] == [[x] for x in numbered]
+    yield "inputs", inputs is None or scaled or json.dumps(inputs) in map(json.dumps, (numbered, pairs))
 
 
 def read(section):
@@ -98,7 +99,7 @@ def _read_side(side):
     keys(side, {"columns", "members"})
     demand(isinstance(side["columns"], list) and side["columns"], "columns")
     for column in side["columns"]:
-        keys(column, {"name", "values", "edges", "text"}, (*FLAGS, "prefix", "groups"))
+        keys(column, {"name", "values", "edges", "text"}, (*FLAGS, "prefix", "groups", "range"))
         demand(isinstance(column["name"], str), "a column has a name")
         demand(isinstance(column["text"], bool), "text")
         demand(all(column.get(flag, True) is True for flag in FLAGS), "a flag that is not true")
@@ -107,6 +108,10 @@ def _read_side(side):
         demand(isinstance(column["edges"], list), "edges")
         for edge in column["edges"]:
             number(edge)
+        demand(isinstance(column.get("range", [0, 1]), list), "range")
+        demand(len(column.get("range", [0, 1])) == 2, "range")
+        for end in column.get("range", []):
+            number(end)
         whole(column.get("prefix", 1), 1, 64)
         pairs = column.get("groups", [["", ""]])
         demand(isinstance(pairs, list) and pairs, "groups")
@@ -128,6 +133,8 @@ def different(things):
 def fits(column):
     """Whether values differ, and those of a binned column are the names of its bins."""
     edges, time = column["edges"], column.get("time", False)
+    if "range" in column:
+        return ranged(column)
     last = [f"({name})" for name in ("other", "missing") if column.get(name)]
     values = column["values"][: len(column["values"]) - len(last)]
     if not values or values + last != column["values"]:
@@ -142,6 +149,25 @@ def fits(column):
     names = ["< " + words[0], *(f"[{a}, {b})" for a, b in itertools.pairwise(words)), "≥ " + words[-1]]
     increasing = all(a < b for a, b in itertools.pairwise(edges))
     return increasing and values == names and not column.get("other", False)
+
+
+def ranged(column):
+    """Whether the values are the names of equally spaced points of a range."""
+    if len(column) != 5 or column["edges"] or column["text"]:
+        return False
+    (low, high), steps = column["range"], len(column["values"]) - 1
+    if not (steps > 0 and low < high and math.isfinite((high - low) * (steps + 1))):
+        return False
+    names = [said(low + (high - low) * step / steps) for step in range(steps + 1)]
+    return different(names) and names == column["values"]
+
+
+def numbers(columns):
+    """The points of [−1, 1] that those of a range are scaled to, for one column with a range."""
+    if len(columns) != 1 or "range" not in columns[0]:
+        return None
+    steps = len(columns[0]["values"]) - 1
+    return [float(Fraction(2 * step - steps, steps)) for step in range(steps + 1)] if steps else None
 
 
 def leveled(column, values):

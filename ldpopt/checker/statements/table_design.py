@@ -47,7 +47,7 @@ KNOWN_SAMPLES = 1e12
 """A known distribution is taken as if it had been observed this often: to a part in a million."""
 FOR_ALL = (
     *("column-program", "matrix-program", "moment-program", "minimax-program"),
-    *("convex-program", "leakage-program", "query-program", "encoding"),
+    *("convex-program", "leakage-program", "query-program", "encoding", "numeric-mean"),
 )
 """Forms whose mechanisms are private for every distribution, unless the question is about a χ² set."""
 DESIGN = Record(

@@ -18,14 +18,26 @@ const ldpoptSampler = (() => {
     throw new RangeError(`ldpopt: ${sentence}`);
   }
 
-  function code(column, value) {
+  // A number is rounded at random to one of the two points next to it, so that it is kept on average.
+  function rounded(column, value, random) {
+    const [low, high] = column.range;
+    const steps = column.values.length - 1;
+    const place = (Math.min(Math.max(value, low), high) - low) / (high - low) * steps;
+    const below = Math.min(Math.floor(place), steps - 1);
+    return below + (random() < (place - below) * SPAN ? 1 : 0);
+  }
+
+  function code(column, value, random) {
     const shown = JSON.stringify(value) ?? String(value);
     if (value === null && column.missing !== null) {
       return column.missing;
     }
-    if (column.edges.length > 0) {
+    if (column.edges.length > 0 || column.range.length > 0) {
       if (typeof value !== "number" || !Number.isFinite(value)) {
         refuse(`${JSON.stringify(column.name)} must be a finite number${column.unit}, not ${shown}`);
+      }
+      if (column.range.length > 0) {
+        return rounded(column, value, random);
       }
       return column.edges.filter((edge) => value >= edge).length;
     }
@@ -51,14 +63,15 @@ const ldpoptSampler = (() => {
   const names = sampler.sides.flatMap((side) => side.columns.map((column) => column.name));
   const members = sampler.sides.map((side) => new Map(side.members.map((codes, i) => [codes.join(), i])));
 
-  function input(values) {
+  function input(values, random) {
     const given = Object.keys(Object(values));
     if (given.length !== names.length || !names.every((name) => given.includes(name))) {
       refuse(`the columns must be ${JSON.stringify(names)}, not ${JSON.stringify(given)}`);
     }
     let x = 0;
     sampler.sides.forEach((side, i) => {
-      const found = members[i].get(side.columns.map((column) => code(column, values[column.name])).join());
+      const codes = side.columns.map((column) => code(column, values[column.name], random));
+      const found = members[i].get(codes.join());
       if (found === undefined) {
         refuse(`the mechanism does not know the combination ${JSON.stringify(values)}`);
       }
@@ -89,7 +102,8 @@ __DRAWN__
   function selfTest() {
     for (const [cells, first, report] of sampler.vectors) {
       const values = Object.fromEntries(names.map((name, i) => [name, cells[i]]));
-      const found = drawn(input(values), stated(first));
+      const random = stated(first);
+      const found = drawn(input(values, random), random);
       if (found !== report) {
         const said = `with the first number ${first} gave ${found}, not ${report}`;
         refuse(`self-test: ${JSON.stringify(values)} ${said}`);
@@ -101,7 +115,7 @@ __DRAWN__
   return Object.freeze({
     column: sampler.column,
     promise: sampler.promise,
-    report: (values) => drawn(input(values), randomBits),
+    report: (values) => drawn(input(values, randomBits), randomBits),
     selfTest,
   });
 })();

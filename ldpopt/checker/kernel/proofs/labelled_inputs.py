@@ -4,14 +4,24 @@ The claim *inputs*: the labels (s, u) are all different, and there is one for ev
 in the order (0, 0), (0, 1), …, (1, 0), …; names of columns, values of a column and combinations are
 distinct, and bins increase and carry the names of their edges. So every row of a table has one input at
 most.
+
+A column with a ``range`` holds numbers from low to high. Its k values are equally spaced points of the
+range, low + (high − low) i/(k − 1), by their names; a number is rounded at random to one of the two
+points next to it, and one outside the range counts as its nearer end. So a row has a random input.
+
+Lemma. Rounding keeps the level of a mechanism on the points: the law of the report of a number is a mean
+of rows of the mechanism, and entries of two means differ by at most the factor by which those of the
+rows do. It does so whatever the chances of the rounding are.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
 
@@ -34,6 +44,7 @@ COLUMN = Record(
         "missing": Mark(),
         "prefix": Whole(1, MOST_PREFIX),
         "groups": List(List(Text(), 2), 1),
+        "range": List(Number(), 2, 2),
     },
 )
 OTHER, MISSING = "(other)", "(missing)"
@@ -88,7 +99,7 @@ def inputs_claim(
             and all(map(_are_members, sides))
             and (counts is None or list(map(len, counts)) == [shape[1]] * shape[0])
             and rows == shape[0] * shape[1]
-            and _in_order(labels, shape)
+            and (_in_order(labels, shape) or _are_points(labels, domain))
         )
 
     words = (
@@ -103,8 +114,10 @@ def _is_column(column: dict[str, Any]) -> bool:
     A column with ``other`` or ``missing`` ends in the values of these names. The edges of a column of
     times are whole seconds since 1970, and named as dates. With a ``prefix``, no value is longer; with
     ``groups``, each value is the group of a word, and each word has one group, which is a value unless
-    the column has ``other``.
+    the column has ``other``. With a ``range``, the values are its points, and it has nothing else.
     """
+    if "range" in column:
+        return _is_range(column)
     values, edges, time = column["values"], column["edges"], column.get("time", False)
     last = [name for name, flag in ((OTHER, "other"), (MISSING, "missing")) if column.get(flag)]
     if values[len(values) - len(last) :] != last or len(values) <= len(last):
@@ -115,6 +128,31 @@ def _is_column(column: dict[str, Any]) -> bool:
         plain = not any(column.get(key) for key in ("other", "prefix", "groups"))
         return increasing and whole and plain and values == bin_names(edges, time) + last
     return not time and len(set(values)) == len(values) and _is_level(column, last)
+
+
+def _is_range(column: dict[str, Any]) -> bool:
+    """Return whether the values are equally spaced points of a range of finite numbers."""
+    values, (low, high) = column["values"], column["range"]
+    if set(column) != {"name", "values", "edges", "text", "range"} or column["edges"] or column["text"]:
+        return False
+    if not 0 < (high - low) * len(values) < math.inf or len(values) < 2:
+        return False
+    return len(set(values)) == len(values) and values == point_names([low, high], len(values))
+
+
+def range_points(ends: Sequence[float], count: int) -> list[float]:
+    """List the equally spaced points of a range, rounded to floats."""
+    low, high = ends
+    return [low + (high - low) * i / (count - 1) for i in range(count)]
+
+
+def point_names(ends: Sequence[float], count: int) -> list[str]:
+    """Name the points of a range.
+
+    >>> point_names([0.0, 100.0], 5)
+    ['0', '25', '50', '75', '100']
+    """
+    return list(map(_exactly, range_points(ends, count)))
 
 
 def _is_level(column: dict[str, Any], last: list[str]) -> bool:
@@ -173,3 +211,13 @@ def _in_order(inputs: Any, shape: tuple[int, int]) -> bool:
     """
     pairs = [] if inputs is None else [[s, u] for s, u in product(range(shape[0]), range(shape[1]))]
     return inputs is None or repr(inputs) in (repr(list(range(len(pairs)))), repr(pairs))
+
+
+def _are_points(inputs: Any, domain: dict[str, Any]) -> bool:
+    """Return whether the inputs are the points of [−1, 1] that those of the one column are scaled to."""
+    columns, public = domain["secret"]["columns"], domain["public"]
+    if public is not None or len(columns) > 1 or "range" not in columns[0]:
+        return False
+    k = len(columns[0]["values"])
+    in_turn = domain["secret"]["members"] == [[i] for i in range(k)]
+    return in_turn and inputs == [float(Fraction(2 * i, k - 1) - 1) for i in range(k)]
