@@ -284,7 +284,12 @@ def preferred(found: Sequence[Design], goal: str, queries: Sequence[str]) -> Des
     ]
     if len(equal) == 1:
         return equal[0][1]
-    return min(equal, key=lambda pair: (RECOVERABLE.index(pair[1].public.recoverable), -pair[0]))[1]
+
+    def told(made: Design) -> int:
+        """Return how much of the counts can be computed back; nothing where they were not used."""
+        return RECOVERABLE.index(made.public.recoverable or RECOVERABLE[0])
+
+    return min(equal, key=lambda pair: (told(pair[1]), -pair[0]))[1]
 
 
 def solved(

@@ -48,13 +48,11 @@ SPELT: dict[str, Callable[[Any], int | str]] = {
 
 
 class Vector(NamedTuple):
-    """What a correct program does with the cells of an input and a first number."""
+    """What a correct program does with an input and a first number."""
 
     x: int
     first: int
     report: int | str
-    cells: list[str | float | None] | None = None
-    """The cells, where they are not those of :meth:`Sampler.values`."""
 
 
 class Sampler:
@@ -80,13 +78,17 @@ class Sampler:
 
     @cached_property
     def vectors(self) -> list[Vector]:
-        """The test vectors.
+        """The test vectors."""
+        return _vectors(self.randomizer)
+
+    def lines(self) -> list[list[Any]]:
+        """List the test vectors with the cells of a row in the place of its input.
 
         Of numbers, the first number that is drawn rounds them; between two points it decides.
         """
-        if self.columns[0].range is None:
-            return _vectors(self.randomizer)
-        return _rounded_vectors(self.columns[0], self.randomizer)
+        if self.columns[0].range is not None:
+            return _rounded_lines(self.columns[0], self.randomizer)
+        return [[self.values(vector.x), vector.first, vector.report] for vector in self.vectors]
 
     def values(self, x: int) -> list[str | float | None]:
         """Return values of the columns whose input is x."""
@@ -103,24 +105,24 @@ def _vectors(of: Randomizer) -> list[Vector]:
     return found
 
 
-def _rounded_vectors(column: Column, of: Randomizer) -> list[Vector]:
+def _rounded_lines(column: Column, of: Randomizer) -> list[list[Any]]:
     """List test vectors of numbers: at the points, and between two on both sides of the rounding."""
     found = []
     for x, place, bits in of.edges():
         number = float(column.points[x])
-        found.append(_rounded_vector(column, of, number, (bits - (place + 1) * STEP) % SPAN))
+        found.append(_rounded_line(column, of, number, (bits - (place + 1) * STEP) % SPAN))
     for low, high in pairwise(column.points.tolist()):
         number = low + (high - low) / 4
         chance = int(column.place(np.array([number]))[0] % 1 * SPAN)
-        found += [_rounded_vector(column, of, number, first) for first in (chance - 1, chance + 1)]
+        found += [_rounded_line(column, of, number, first) for first in (chance - 1, chance + 1)]
     beyond = (column.points[0] - 1.0, column.points[-1] + 1.0)
-    return [*found, *(_rounded_vector(column, of, float(number), 0) for number in beyond)]
+    return [*found, *(_rounded_line(column, of, float(number), 0) for number in beyond)]
 
 
-def _rounded_vector(column: Column, of: Randomizer, number: float, first: int) -> Vector:
+def _rounded_line(column: Column, of: Randomizer, number: float, first: int) -> list[Any]:
     words = stated_words(first)
     x = column.codes(pa.array([number]), 1, words)
-    return Vector(int(x[0]), first, SPELT[of.stored](of.sample(x, words)[0]), [number])
+    return [[number], first, SPELT[of.stored](of.sample(x, words)[0])]
 
 
 def stated_words(first: int) -> RandomWords:
@@ -210,7 +212,7 @@ def _object(sampler: Sampler, plain: Callable[[Any], str]) -> str:
         "sides": sides,
         **sampler.randomizer.numbers,
         "step": STEP,
-        "vectors": [[v.cells or sampler.values(v.x), v.first, v.report] for v in sampler.vectors],
+        "vectors": sampler.lines(),
     }
     texts = {
         name: _lines(map(plain, part), "[", "]") if isinstance(part, list) else plain(part)
@@ -271,7 +273,7 @@ def _sql(sampler: Sampler) -> str:
         "__COLUMNS__": ", ".join(names),
         "__INPUTS__": _rows([x, *map(_text, words)] for x, words in enumerate(labels)),
         "__STEPS__": _rows(steps),
-        "__VECTORS__": _rows(vector[:3] for vector in sampler.vectors),
+        "__VECTORS__": _rows(sampler.vectors),
         "__MATCH__": " AND ".join(
             f"i.{name} = {_cell(column)}" for name, column in zip(names, sampler.columns, strict=True)
         ),

@@ -97,7 +97,7 @@ def test_a_design_at_a_coarser_level_is_certified_released_and_exported(column, 
     assert names["self_test"]() > 0
     cells = dict(zip(("ward", column), (POSTCODES["ward"][7], POSTCODES[column][7]), strict=True))
     codes = again.domain.codes(open_table({k: [v] for k, v in cells.items()}).read().to_batches()[0], 1)
-    assert names["_input"](cells) == codes[0]
+    assert names["_input"](cells, None) == codes[0]
     if column == "town":
         with pytest.raises(ValueError, match="has no group for 'nowhere'"):
             names["report"]({"ward": "north", "town": "nowhere"})
