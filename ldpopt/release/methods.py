@@ -47,8 +47,8 @@ MOST_PROVEN = 9
 """Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
 BUILT = ("sampled", "public", "srr", "learn", "grr", "blurred", "subset")
 """Methods that are built, not searched: ``ldpopt plan`` tries them at every level."""
-QUICK = (*BUILT, "cr", "split", "queries")
-"""Methods for estimates from large tables; "split" or "queries" is last and has all the time left."""
+QUICK = (*BUILT, "cr", "split", "queries", "mean")
+"""Methods for estimates from large tables; "split", "queries" or "mean" has all the time left."""
 
 
 WITHOUT_COLUMNS = "is made for the columns whose frequencies are wanted, and none are named"

@@ -16,7 +16,9 @@ from ldpopt.mechanisms.randomizer import seeded_words
 from ldpopt.release.designing import design, load_mechanism
 from ldpopt.release.estimating import estimate, frequencies
 from ldpopt.release.exporting import export
+from ldpopt.release.methods import chosen
 from ldpopt.release.promises import outcome
+from ldpopt.release.question import Question
 from ldpopt.release.releasing import privatize
 from ldpopt.tables import number_survey
 from ldpopt.tables.domain import Column
@@ -153,6 +155,11 @@ def test_published_mechanisms_by_their_definition():
     rest = 2 * C**3 / 3 - cubes
     assert moments["piecewise"] == pytest.approx(high * cubes + high / t**2 * rest)
     assert published_moments(0.5, x)["hybrid"] == pytest.approx(published_moments(0.5, x)["Duchi"])
+
+
+def test_the_method_for_a_mean_is_chosen_whatever_the_goal_and_the_points():
+    asked = Question(np.ones((41, 1)), 1.0, of_numbers=True)
+    assert chosen(asked, "auto", "estimates") == chosen(asked, "auto", "information") == ["mean"]
 
 
 def test_outcome_names_the_published_ones():
