@@ -298,14 +298,14 @@ class ComposedProblem(Problem):
         return Mechanism(self._repaired(point))
 
     def _repaired(self, point: Assigned) -> Array:
-        inner = self._constant(point) if point.inner is None else point.inner
+        own, equal = self._constants(point) if point.inner is None else (point.inner, point.inner)
         free = self._free()[:, point.cones] if point.inner is None else point.inner > 0
         rows = (freed := point.matrix * free) / freed.sum(axis=1, keepdims=True)
-        touch = 0.0
-        while touch < 1e-3:
+        tries = [(touch, own) for touch in (0.0, *certify.GRID * 4.0 ** np.arange(11))]
+        tries += [(touch, equal) for touch in certify.GRID * 2.0 ** np.arange(43)]  # up to 1e-3
+        for touch, inner in tries:
             if self._admits(candidate := certify.rounded((1 - touch) * rows + touch * inner)):
                 return candidate
-            touch = max(2 * touch, certify.GRID)
         also = ", or the side conditions leave rounding no room" * bool(self.question.conditions)
         raise SolverError(f"the solver's mechanism is too far from private to be repaired{also}")
 
@@ -322,22 +322,26 @@ class ComposedProblem(Problem):
             found[[x for left, right, _ in cone if not right for x in left], c] = 0
         return found
 
-    def _constant(self, point: Assigned) -> Array:
-        """Return a constant release over the columns whose cone holds constant columns.
+    def _constants(self, point: Assigned) -> tuple[Array, Array]:
+        """Return two constant releases over the columns whose cone holds constant columns.
 
-        Where no inequality and no column joins two parts of the inputs, it is constant on each part
-        alone: a report that tells the part goes on telling it.
+        The first has the columns' own masses, and takes little from what small columns tell; the second
+        has equal ones, and hides what rounding left in columns that are hardly ever used. Where no
+        inequality and no column joins two parts of the inputs, they are constant on each part alone: a
+        report that tells the part goes on telling it.
         """
         asked, ones = self.question, [Fraction(1)] * (k := self.question.objective.inputs)
         constant = np.array([all(row.at_most(ones) <= 0 for row in cone) for cone in self._cones])
-        whole = asked.budgets or any(part.secrets for part in asked.parts)
+        whole = asked.budgets or any(self._cuts) or any(part.secrets for part in asked.parts)
         joins: list[Iterable[int]] = [range(k)] if whole else list(map(np.flatnonzero, point.matrix.T))
         joins += [{*row.left, *row.right} for cone in self._cones for row in cone if row.right]
-        inner = np.zeros_like(point.matrix)
+        own, equal = np.zeros_like(point.matrix), np.zeros_like(point.matrix)
         for part in apart(joins, k):
-            own = constant[point.cones] & point.matrix[part].any(axis=0)
-            inner[part] = own / max(own.sum(), 1)
-        return inner
+            usable = constant[point.cones] & point.matrix[part].any(axis=0)
+            masses = usable * point.matrix[part].mean(axis=0)
+            own[part] = masses / (masses.sum() or 1.0)
+            equal[part] = usable / max(usable.sum(), 1)
+        return own, equal
 
     def _admits(self, matrix: Array) -> bool:
         asked, plain = self.question, matrix.tolist()

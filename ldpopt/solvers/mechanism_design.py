@@ -6,7 +6,8 @@ and J = Σ θ_v x_v x_vᵀ. The dual of its best design has vectors z_i, β and 
     minimise Σβ + λ·b + offset(Z)   subject to   Σ_i (z_i·x_v)² ≤ β·v + λ·t for every ray,
 
 offset(Z) = −2 Σ z_i·c_i for queries, −k − 2 log det Z for log det J. It needs no inverse of J, so that a
-best J which is singular, as few queries leave it, is no special case.
+best J which is singular, as few queries leave it, is no special case. Newton's method
+(:mod:`ldpopt.solvers._sharpened`) gives the last digits.
 
 At a small level all rays are nearly constant, and J is nearly 11ᵀ. So the program is solved in
 coordinates in which the J of a typical mechanism is 1, and budgets count what exceeds the least.
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from ldpopt.core.forms.mechanism_program import Assigned, Design, MechanismProgr
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
+from ldpopt.solvers._sharpened import Best, sharpened
 from ldpopt.solvers.mechanism_rays import best_weights, beyond_least, scaled_rays
 
 Indices = NDArray[np.integer]
@@ -119,7 +121,8 @@ def _best_determining(design: Design, rays: Array, most: Array, limits: Limits) 
     """Solve a part, and see to it that few columns, whose information has an inverse, have weights."""
     k = len(design.prior)
     factor = typical_factor(design.prior, rays, most, limits)
-    found = best_design(design, rays, most, factor)
+    rough = best_design(design, rays, most, factor)
+    found = sharpened(rough, design, rays, most, factor) or rough
     X = rays[:k] / np.sqrt(design.prior @ rays[:k])
     whitened, weights = solve_triangular(factor, X, lower=True), found.weights
     spread = np.linalg.eigvalsh((whitened * weights) @ whitened.T)
@@ -127,15 +130,6 @@ def _best_determining(design: Design, rays: Array, most: Array, limits: Limits) 
         inner = _solved(design._replace(queries=None), rays, most, factor)
         weights = (1 - BLEND) * weights + BLEND * inner.weights
     return found._replace(weights=sparse_weights(weights, whitened, rays[k:]))
-
-
-class Best(NamedTuple):
-    """The weights θ, the z_i as rows, the gain that they bound, and β."""
-
-    weights: Array
-    vectors: Array
-    value: float
-    dual: Array
 
 
 def sparse_weights(weights: Array, X: Array, spent: Array) -> Array:
@@ -147,18 +141,25 @@ def sparse_weights(weights: Array, X: Array, spent: Array) -> Array:
         spent: what each column spends of each budget.
     """
     above = np.triu_indices(len(X))
-    rows = np.vstack([X[above[0]] * X[above[1]], spent])
-    kept = np.flatnonzero(weights)
+    used = np.flatnonzero(weights)
+    rows = np.vstack([X[above[0]] * X[above[1]], spent])[:, used]
+    rows = rows / np.maximum(np.abs(rows).max(axis=1, initial=0.0, keepdims=True), EMPTY)
+    wanted = rows @ weights[used]
+    few = nnls(rows, wanted)[0]
+    on = few > 0
+    sharper = few[on] + np.linalg.lstsq(rows[:, on], wanted - rows @ few, rcond=1e-12)[0]
+    if sharper.min() > 0:
+        few[on] = sharper
     found = np.zeros_like(weights)
-    found[kept] = nnls(rows[:, kept], rows @ weights)[0]
+    found[used] = few
     return found
 
 
 def typical_factor(prior: Array, rays: Array, most: Array, limits: Limits) -> Array:
     """Find L with L Lᵀ about the J of a mechanism that tells of all directions.
 
-    Linear programs look for the most that a mechanism tells of each coordinate L⁻¹x; the mean of their J
-    has the next L. A little of all rays makes what they leave out large, so that it is seen then.
+    Linear programs look for the most that a mechanism tells of each coordinate L⁻¹x; the mean of all J
+    so far has the next L. A little of all rays makes what they leave out large, so that it is seen then.
 
     Args:
         prior: p.
@@ -169,14 +170,13 @@ def typical_factor(prior: Array, rays: Array, most: Array, limits: Limits) -> Ar
     k = len(prior)
     X = rays[:k] / np.sqrt(prior @ rays[:k])
     rest = A_LITTLE * X / np.sqrt(X.shape[1])
-    factor = _lower(X)
+    factor, weights = _lower(X), np.zeros(X.shape[1])
     for _ in range(ROUNDS):
-        weights = np.zeros(X.shape[1])
         coordinates: Array = solve_triangular(factor, X, lower=True)
         for gains in list(coordinates**2):
             found = best_weights(gains, rays, most, limits)
             assert found is not None
-            weights += np.maximum(found.point, 0) / k
+            weights += np.maximum(found.point, 0) / (k * ROUNDS)
         factor = _lower(np.hstack([X * np.sqrt(weights), rest]))
     return factor
 
@@ -207,7 +207,13 @@ def best_design(design: Design, rays: Array, most: Array, factor: Array) -> Best
     for _ in range(2):
         found = _solved(design._replace(queries=design.queries / unit), rays, most, factor)
         square = unit**2
-        scaled = Best(found.weights, found.vectors * unit, found.value * square, found.dual * square)
+        scaled = Best(
+            found.weights,
+            found.vectors * unit,
+            found.value * square,
+            found.dual * square,
+            found.prices * square,
+        )
         unit = float(np.sqrt(-scaled.value))
     return scaled
 
@@ -230,8 +236,8 @@ def _solved(design: Design, rays: Array, most: Array, factor: Array) -> Best:
         asked = solve_triangular(factor, queries.T, lower=True).T
         offset = -2 * cvxpy.sum(cvxpy.multiply(vectors, asked))
     units = np.where(most > 0, most, 1.0)
-    paid = dual @ whitened + (prices @ (scaled[k:] / units[:, None]) if len(most) else 0)
-    dominated = cvxpy.sum(cvxpy.square(vectors @ X), axis=0) <= paid
+    dominating = dual @ whitened + (prices @ (scaled[k:] / units[:, None]) if len(most) else 0)
+    dominated = cvxpy.sum(cvxpy.square(vectors @ X), axis=0) <= dominating
     spent = prices @ (most / units) if len(most) else 0
     total = dual @ solve_triangular(factor, np.ones(k), lower=True)
     model = cvxpy.Problem(cvxpy.Minimize(total + spent + offset), [dominated])
@@ -248,4 +254,5 @@ def _solved(design: Design, rays: Array, most: Array, factor: Array) -> Best:
     back = solve_triangular(factor, np.asarray(vectors.value).T, lower=True, trans="T").T
     shift = 0.0 if queries is not None else 2 * float(np.log(np.abs(factor.diagonal())).sum())
     beta = solve_triangular(factor, np.asarray(dual.value), lower=True, trans="T")
-    return Best(weights / lengths, back, float(model.value) + shift, beta)
+    paid = np.asarray(prices.value) / units if len(most) else most
+    return Best(weights / lengths, back, float(model.value) + shift, beta, paid)

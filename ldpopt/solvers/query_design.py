@@ -26,8 +26,8 @@ from ldpopt.core.validate import Array
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.solvers._query_columns import KEPT, determining, gains, once
 from ldpopt.solvers._query_interior import CENTRED, QueryInterior
-from ldpopt.solvers._sharpened import sharpened
-from ldpopt.solvers.mechanism_design import Best, best_design, sparse_weights, typical_factor
+from ldpopt.solvers._sharpened import Best, sharpened
+from ldpopt.solvers.mechanism_design import best_design, sparse_weights, typical_factor
 
 MOST_INPUTS = 200
 """Inputs for which the checker computes the error in seconds."""
@@ -94,7 +94,7 @@ class _Search:
         program, centred = QueryInterior(p, self.queries), 0.01
         while True:
             now = program.solve(self.rays[self.taken], centred, limits.expired)
-            found = Best(now.weights, now.Y, -now.value, now.beta)
+            found = Best(now.weights, now.Y, -now.value, now.beta, NO_BUDGETS)
             yield found
             if not self.open(limits):
                 break
@@ -128,7 +128,7 @@ class _Search:
     def _sharper(self, found: Best) -> Iterator[Best]:
         """Yield what Newton's method makes of an optimum over the rays taken."""
         columns = self.rays[self.taken].T
-        sharper = sharpened(found, self.design.prior, self.queries, columns)
+        sharper = sharpened(found, self.design, columns, NO_BUDGETS, np.eye(len(columns)))
         if sharper is not None:
             yield sharper
 
