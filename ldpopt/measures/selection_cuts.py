@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.validate import Array
 from ldpopt.measures import row_selection
 from ldpopt.measures.row_selection_lp import Branching
+from ldpopt.models.privacy import LEAST_EXCESS, Outside
 
 MOST_NODES = 2000
 """Nodes of the search for the best selection; a tree with open leaves proves a larger bound."""
@@ -27,6 +29,17 @@ def kept_by(matrix: Array, notion: SelectionsNotion) -> dict[str, Any] | None:
     """Find a tree of prices that shows the notion to be kept, exactly; None if it does not."""
     tree = covered_most(matrix, notion.groups).tree
     return tree if notion.shown(tree, "privacy").holds(matrix.tolist()) else None
+
+
+def selections_outside(matrix: Array, notion: SelectionsNotion) -> Outside:
+    """Tell what a mechanism lacks: selections that cover too much, and the share of noise that it takes.
+
+    Noise in the share t takes what any selection covers from C to (1 − t) C + t.
+    """
+    found, allowed = covered_most(matrix, notion.groups), math.exp(notion.leakage)
+    most = allowed * (1 + LEAST_EXCESS)
+    cuts = [own for own, amount in zip(found.selections, found.amounts, strict=True) if amount > most]
+    return Outside(cuts, max(found.most - allowed, 0.0) / (found.most - 1) if cuts else 0.0)
 
 
 class Covered(NamedTuple):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import chain, product, repeat
+from itertools import chain, product
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +16,6 @@ from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.exact import (
     Difference,
     ExactDesign,
-    Notion,
     ProgramProof,
     ProgramQuestion,
     SelectionsNotion,
@@ -46,10 +44,10 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Measure, Problem, Promise, Stages, Subject
 from ldpopt.core.validate import Array
 from ldpopt.measures.notion_usage import used
-from ldpopt.measures.selection_cuts import covered_most, kept_by
+from ldpopt.measures.selection_cuts import kept_by, selections_outside
 from ldpopt.models.cones import SecretCone
 from ldpopt.models.named_utilities import named_utility
-from ldpopt.models.privacy import LEAST_EXCESS, Outside, Privacy
+from ldpopt.models.privacy import Outside, Privacy
 from ldpopt.models.utilities import Fisher, Largest
 from ldpopt.problems._composition import dense, listed_pairs, listed_rays, matrix
 
@@ -247,7 +245,12 @@ class ComposedProblem(Problem):
         if solution.point is None or not any(own is not None for own in cuts):
             return proven
         rows = solution.point.matrix / solution.point.matrix.sum(axis=1, keepdims=True)
-        outside += map(_outside, self.notions, self.question.parts, repeat(rows))
+        outside += [
+            selections_outside(rows, part)
+            if isinstance(part, SelectionsNotion)
+            else notion.outside(rows)
+            for notion, part in zip(self.notions, self.question.parts, strict=True)
+        ]
         share = min(max(found.share for found in outside) * (1 + SPARE) + SPARE, 1.0)
         mixed = (1 - share) * rows + share * rows.mean(axis=0)
         try:
@@ -371,16 +374,6 @@ class ComposedProblem(Problem):
         except UndecidedError as error:
             raise SolverError(f"the best mechanism found has no value that is proven: {error}") from None
         return self._signed(certify.value_below(gained.low))
-
-
-def _outside(notion: Privacy, part: Notion, rows: Array) -> Outside:
-    """Tell what a mechanism lacks of a notion; of a leakage, the selections that cover too much."""
-    if not isinstance(part, SelectionsNotion):
-        return notion.outside(rows)
-    found, allowed = covered_most(rows, part.groups), math.exp(part.leakage)
-    most = allowed * (1 + LEAST_EXCESS)
-    cuts = [own for own, amount in zip(found.selections, found.amounts, strict=True) if amount > most]
-    return Outside(cuts, max(found.most - allowed, 0.0) / (found.most - 1) if cuts else 0.0)
 
 
 def _raised(proof: ProgramProof, asked: ProgramQuestion) -> list[float] | None:
