@@ -1,10 +1,15 @@
-"""The heaviest set within a budget by branch and bound, with conflicts as its proof."""
+"""The heaviest set within a budget by branch and bound, with conflicts, or priced ones, as its proof."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
 
 from ldpopt.core.certify import printed_above
 from ldpopt.core.form import FormSolution, Status
@@ -13,9 +18,15 @@ from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.solvers.subset_greedy import greedy
 
+TINY = 1e-9
+"""The noise of the linear program: relative of weights, absolute of prices."""
+
 
 class SubsetBranch(Solver[SubsetProgram]):
-    """Branch on the heaviest feature; prune where the rest cannot beat the best set so far."""
+    """Branch on the heaviest feature; prune where the rest cannot beat the best set so far.
+
+    Where the time is over before that, prices of conflicts bound the weight: see :func:`priced`.
+    """
 
     name: ClassVar[str] = "subset-branch"
 
@@ -86,17 +97,40 @@ class Search:
     def solution(self) -> FormSolution:
         """Return the best set.
 
-        Once no node is open, the conflicts prove that heavier sets are too risky.
+        Once no node is open, the conflicts prove that heavier sets are too risky; before, their prices
+        prove a bound.
         """
-        conflicts = [list(conflict) for conflict in self.conflicts]
-        return FormSolution(
-            status=Status.FEASIBLE if self.pending else Status.OPTIMAL,
-            point=self.best,
-            value=float(self.value),
-            bound=None if self.pending else printed_above(self.value),
-            proof={} if self.pending else {"conflicts": conflicts},
-            stats={"nodes": self.nodes, "conflicts": len(conflicts)},
-        )
+        proof: dict[str, Any]
+        stats: dict[str, float] = {"nodes": self.nodes, "conflicts": len(self.conflicts)}
+        best = self.best, float(self.value)
+        if not self.pending:
+            proof = {"conflicts": [list(conflict) for conflict in self.conflicts]}
+            return FormSolution(Status.OPTIMAL, *best, printed_above(self.value), proof, stats)
+        prices = priced(self.form, self.conflicts)
+        most = sum(self.form.weights, Fraction(0)) - sum(map(Fraction, prices.values()), Fraction(0))
+        proof = {"conflicts": list(map(list, prices)), "prices": list(prices.values())}
+        return FormSolution(Status.GAP, *best, printed_above(most), proof, stats)
+
+
+def priced(form: SubsetProgram, conflicts: Sequence[Subset]) -> dict[Subset, float]:
+    """Find the prices of conflicts that bound the weight of a set without one best.
+
+    Those of a feature sum to at most its weight, exactly; a set without a conflict leaves out a feature
+    of each of them, so it weighs at most Σ_j w_j − Σ_C y_C.
+    """
+    if not conflicts:
+        return {}
+    places = [(j, i) for i, conflict in enumerate(conflicts) for j in conflict]
+    entries = np.ones(len(places)), tuple(zip(*places, strict=True))
+    within: Any = csr_array(entries, shape=(len(form.weights), len(conflicts)))
+    found = linprog(-np.ones(len(conflicts)), within, [float(w) for w in form.weights])
+    if found.x is None:
+        return {}
+    kept = {c: float(y) * (1 - TINY) for c, y in zip(conflicts, found.x, strict=True) if y > TINY}
+    for j, weight in enumerate(form.weights):
+        if sum((Fraction(y) for c, y in kept.items() if j in c), Fraction(0)) > weight:
+            return {}  # more than the noise of the linear program
+    return kept
 
 
 def _minimal(form: SubsetProgram, conflict: Subset, limits: Limits) -> Subset:

@@ -18,6 +18,7 @@ from ldpopt.checker.kernel import reading
 from ldpopt.checker.kernel.printed_numbers import printed
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Status
+from ldpopt.core.limits import Limits
 from ldpopt.measures.exposure import deviation, exposure_of_table
 from ldpopt.measures.exposure_of_future_users import (
     statistical_exposure,
@@ -26,6 +27,7 @@ from ldpopt.measures.exposure_of_future_users import (
 )
 from ldpopt.problems import FeatureRelease
 from ldpopt.problems.feature_release import anonymity
+from ldpopt.solvers.subset_branch import Search, priced
 from ldpopt.tables.codes import group_sizes
 from ldpopt.tables.datasets import adult_features
 
@@ -281,3 +283,43 @@ def test_garbage_is_unreadable(document, change):
 def test_bad_input(params, complaint):
     with pytest.raises(InvalidInputError, match=complaint):
         FeatureRelease.from_params(**{"threshold": 0.1, "budget": 0.1} | params)
+
+
+def test_prices_of_conflicts_bound_the_weight_where_the_search_is_not_finished():
+    """No two of three features are safe: a price of 1/2 each proves 3/2 of what one of them weighs."""
+    problem = FeatureRelease(0.5, 0.0, table=[[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]])
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    form = next(iter(problem.forms()))
+    prices = priced(form, pairs)
+    assert list(prices.values()) == pytest.approx([0.5] * 3, abs=1e-8)
+    found = solve(problem).to_json()
+    proof = {"conflicts": pairs, "prices": [0.5] * 3}
+    claimed = {**found, "status": "gap", "bound": 1.5, "gap": 1 / 3}
+    claimed = json.loads(
+        json.dumps({**claimed, "certificate": {**found["certificate"], "proof": proof}})
+    )
+    assert all(claim.holds for claim in frame.check(claimed))
+
+    def refuted(bound=1.5, **changes):
+        forged = {**json.loads(json.dumps(claimed)), "bound": bound, "gap": 1 - 1 / bound}
+        forged["certificate"]["proof"] |= changes
+        return any(claim.holds is False for claim in frame.check(forged))
+
+    assert refuted(bound=1.4999)
+    assert refuted(bound=1.25, prices=[0.5, 0.5, 0.75])  # two of them are more than a feature weighs
+    assert refuted(conflicts=[[0], [1], [2]], prices=[0.5] * 3)  # one feature alone is safe
+    with pytest.raises(reading.UnreadableError, match="must have 3 entries, one per conflict, not 2"):
+        refuted(prices=[0.5, 0.5])
+
+
+def test_a_search_that_is_not_finished_has_a_bound():
+    rng = np.random.default_rng(3)
+    problem = FeatureRelease(0.05, 0.1, table=rng.integers(0, 3, (200, 12)))
+    search = Search(next(iter(problem.forms())), Limits())
+    for _ in range(60):
+        node = search.pending.pop()
+        search.pending += search._branches(*node)
+    found = search.solution()
+    assert found.value < found.bound < 12
+    assert found.proof["prices"]
+    assert heaviest(problem) <= found.bound

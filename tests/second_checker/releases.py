@@ -55,7 +55,7 @@ def claims(found):
     yield "value", sum(weights[j] for j in chosen) >= Fraction(repr(float(found["value"])))
     if found["bound"] is None:
         return
-    keys(proof, {"conflicts"})
+    keys(proof, {"conflicts"}, {"prices"})
     demand(isinstance(proof["conflicts"], list), "no conflicts")
     conflicts = [features(conflict, count) for conflict in proof["conflicts"]]
     safe = [release.at_most(conflict, budget) for conflict in conflicts]

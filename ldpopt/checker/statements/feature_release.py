@@ -21,11 +21,10 @@ then Q_j = 1 and the bound is the trivial one. In theorem-2 the product of thres
 at most 1, and the sum falls, also if the pivot is left out and another feature takes its place. *Table*:
 users who share the values of K share those of J. *Users*: the lemma of :mod:`future_users`.
 
-So a set that contains a conflict is a conflict, and if every set that weighs more than the bound
-contains one of the conflicts of the proof, then no safe set weighs more.
+So a set that contains a conflict is a conflict, as :mod:`conflicts` asks.
 
-Which function decides what: risk ≤ x :func:`risk_within`, for answers and conflicts alike; the covering
-:func:`all_heavier_conflict`.
+Which function decides what: risk ≤ x :func:`risk_within`, for answers and conflicts alike; the bound
+:mod:`conflicts`.
 """
 
 from __future__ import annotations
@@ -41,6 +40,7 @@ from ..kernel.arithmetic import enclose
 from ..kernel.budget import reserve, tick
 from ..kernel.claims import Claim, decided
 from ..kernel.printed_numbers import Printed, printed
+from ..kernel.proofs.conflicts import all_heavier_conflict, priced_weight
 from ..kernel.proofs.exposure_rules import (
     MARGINALS,
     MOST_FEATURES,
@@ -210,42 +210,6 @@ def sample_of(question: Release) -> tuple[list[int], Sample]:
     return values, sample(size, values, question.delta, question.users, level)
 
 
-# ---------------------------------------------------------------- the bound
-
-
-def all_heavier_conflict(
-    weights: Sequence[Fraction], conflicts: Sequence[Sequence[int]], bound: Fraction
-) -> bool:
-    """Return whether every set that weighs more than the bound contains a conflict.
-
-    Branch on features by falling weight; a branch ends where its features and all that are left do not
-    weigh more than the bound, or where it has a conflict. Sets are whole numbers, a bit per feature.
-
-    Args:
-        weights: the weights of the features.
-        conflicts: sets of features, each with a risk above the budget.
-        bound: the weight in question.
-    """
-    order = sorted(range(len(weights)), key=lambda j: -weights[j])
-    rest = [sum((weights[j] for j in order[depth:]), Fraction(0)) for depth in range(len(order) + 1)]
-    masks = [sum(1 << j for j in conflict) for conflict in conflicts]
-    completed = {j: [m for m in masks if m >> j & 1] for j in order}
-    pending: list[tuple[int, int, Fraction]] = [(0, 0, Fraction(0))]
-    while pending:
-        tick()
-        chosen, depth, weight = pending.pop()
-        if weight + rest[depth] <= bound:
-            continue
-        if depth == len(order):
-            return False
-        j = order[depth]
-        larger = chosen | 1 << j
-        pending.append((chosen, depth + 1, weight))
-        if all(mask & larger != mask for mask in completed[j]):
-            pending.append((larger, depth + 1, weight + weights[j]))
-    return True
-
-
 # ---------------------------------------------------------------- the claims
 
 
@@ -338,6 +302,12 @@ def _bound(case: Case) -> Iterator[Claim]:
     listed = enumerate(case.proof["conflicts"])
     conflicts = [_features(given, len(question.weights), f"{where}[{i}]") for i, given in listed]
     reserve(len(conflicts) * len(question.weights), "the conflicts")
+    prices = case.proof.get("prices")
+    if prices is not None and len(prices) != len(conflicts):
+        raise UnreadableError(
+            f"certificate.proof.prices must have {len(conflicts)} entries, one per conflict, "
+            f"not {len(prices)}"
+        )
     if question.marginals is not None:
         about = f"sets of features that {' or '.join(SAFETY_RULES)} proves safe"
     elif question.users is None:
@@ -347,7 +317,12 @@ def _bound(case: Case) -> Iterator[Claim]:
     words = f"none of the {about}{question.redacted} weighs more than {bound!r}"
 
     def test() -> bool | None:
-        if not all_heavier_conflict(question.weights, conflicts, printed(bound)):
+        if prices is not None:
+            most = priced_weight(question.weights, conflicts, prices)
+            covered = most is not None and most <= printed(bound)
+        else:
+            covered = all_heavier_conflict(question.weights, conflicts, printed(bound))
+        if not covered:
             return False
         safe = [risk_within(question, conflict, question.budget) for conflict in conflicts]
         return None if None in safe and True not in safe else True not in safe
@@ -374,7 +349,13 @@ SECTION = Section(
             value=_value,
             bound=_bound,
             sense=maximise,
-            proof=Record({}, {"conflicts": List(List(Whole(0, MOST_FEATURES)), 0, MOST_CONFLICTS)}),
+            proof=Record(
+                {},
+                {
+                    "conflicts": List(List(Whole(0, MOST_FEATURES)), 0, MOST_CONFLICTS),
+                    "prices": List(Number(0), 0, MOST_CONFLICTS),
+                },
+            ),
         )
     },
 )
