@@ -320,7 +320,7 @@ def test_the_best_of_two_reports_by_trying_all():
 def test_two_reports_of_a_grid_are_no_better():
     """Budgets that couple the reports: no private w of a fine grid gains more."""
     prior = [0.6, 0.4]
-    grid = np.linspace(0, 1, 201)
+    grid = np.linspace(0, 1, 101)
     for notion in (privacy.LDP(0.5, 0.1), privacy.MaximalLeakage(0.3), privacy.Renyi(0.5, 2)):
         question = Program(notion, objective.MutualInformation(prior), max_outputs=2)
         found = proven(question)
@@ -329,7 +329,7 @@ def test_two_reports_of_a_grid_are_no_better():
             for a, b in itertools.product(grid, repeat=2)
             if used(np.array([[a, 1 - a], [b, 1 - b]]), question.question.parts[0]) <= 1
         ]
-        assert len(kept) > 1000
+        assert len(kept) > 250
         best = max(question.sublinear(W).sum() for W in kept)
         assert found.value - 0.01 < best <= found.bound + 1e-12
 

@@ -29,7 +29,7 @@ def test_optimum_beats_the_catalogue_and_grows_with_epsilon(prior, epsilon):
     assert optimum.mechanism.shape[1] <= len(prior)
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(priors, st.floats(0.1, 4), st.integers(0, 10**6))
 def test_the_three_solvers_agree(prior, epsilon, seed):
     other = np.random.default_rng(seed).dirichlet(np.ones(len(prior)))
