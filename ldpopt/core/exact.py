@@ -56,7 +56,12 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.exposure_rules import provable as provable_exposure
     from ldpopt.checker.kernel.proofs.exposure_rules import proven as proven_exposure
     from ldpopt.checker.kernel.proofs.extreme_rays import apart, extreme_rays
-    from ldpopt.checker.kernel.proofs.fidelity_bounds import alpha_bound, balanced_phi, phi_bound
+    from ldpopt.checker.kernel.proofs.fidelity_bounds import (
+        affine_bound,
+        alpha_bound,
+        balanced_phi,
+        phi_bound,
+    )
     from ldpopt.checker.kernel.proofs.fidelity_bounds import design_bound as moment_design_bound
     from ldpopt.checker.kernel.proofs.fidelity_bounds import minimax_bound as proven_minimax_bound
     from ldpopt.checker.kernel.proofs.fidelity_bounds import symmetric_bound as proven_symmetric_bound
@@ -191,7 +196,7 @@ HOMES = {
     ),
     "kernel.proofs.extreme_rays": "apart extreme_rays",
     "kernel.proofs.fidelity_bounds": (
-        "alpha_bound balanced_phi design_bound:moment_design_bound "
+        "affine_bound alpha_bound balanced_phi design_bound:moment_design_bound "
         "minimax_bound:proven_minimax_bound phi_bound "
         "symmetric_bound:proven_symmetric_bound"
     ),

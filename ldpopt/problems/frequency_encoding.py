@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ldpopt.core.certify import value_above
-from ldpopt.core.exact import encoding_error
+from ldpopt.core.certify import value_above, value_below
+from ldpopt.core.exact import encoding_error, exp_above, phi_bound
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.encoding_choice import EncodingChoice
 from ldpopt.core.problem import Example, Measure, Problem
@@ -25,7 +25,9 @@ class FrequencyEncoding(Problem):
 
     The answer states the parameters, not a matrix, so it can have thousands of inputs. The value is the
     largest expected squared error of all frequencies together, over all distributions, times the number
-    of reports (:mod:`ldpopt.checker.kernel.proofs.encodings`, Lemma 3).
+    of reports (:mod:`ldpopt.checker.kernel.proofs.encodings`, Lemma 3). The bound is that of
+    the unbiased estimates of all ε-LDP mechanisms, (φ* − 1)/k at the uniform distribution; "subset"
+    attains it.
 
     Args:
         epsilon: the level, in nats.
@@ -51,7 +53,9 @@ class FrequencyEncoding(Problem):
 
     def forms(self) -> Iterable[Form]:
         """Give one form."""
-        return [EncodingChoice(self.encoding, self.inputs, self.epsilon, self.buckets)]
+        k = self.inputs
+        bound = value_below((phi_bound(k, exp_above(self.epsilon)) - 1) / k)
+        return [EncodingChoice(self.encoding, k, self.epsilon, self.buckets, bound)]
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
         """Return the parameters."""

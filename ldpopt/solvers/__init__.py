@@ -45,6 +45,7 @@ BY_FORM: dict[str, dict[str, str]] = {
         "restricted-designs": "ldpopt.solvers.restricted_designs:RestrictedDesigns",
         "descent": "ldpopt.solvers.descent:Descent",
         "optimal-design": "ldpopt.solvers.optimal_design:OptimalDesign",
+        "design-climb": "ldpopt.solvers.design_climb:DesignClimb",
     },
     "selection-program": {
         "matching": "ldpopt.solvers.matching:MaximumMatching",

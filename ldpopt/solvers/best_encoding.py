@@ -21,4 +21,4 @@ class BestEncoding(Solver[EncodingChoice]):
         """Find the parameters."""
         found = ENCODINGS[form.encoding]
         answer = {"kind": form.encoding, "inputs": form.inputs, **found.best(form)}
-        return FormSolution(Status.FEASIBLE, answer, float(encoding_error(found(answer).exact)))
+        return FormSolution(Status.GAP, answer, float(encoding_error(found(answer).exact)), form.bound)

@@ -21,6 +21,7 @@ from ldpopt.core.validate import Array
 from ldpopt.measures.estimation_fidelity import block_size
 from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
+from ldpopt.solvers._affine_prices import affine_proof
 from ldpopt.solvers.optimal_design import MOST_INPUTS, certified, optimal_design
 
 MOST_CIRCULANT = 200
@@ -74,6 +75,9 @@ def proven_bound(form: MatrixProgram, limits: Limits) -> tuple[float, dict[str, 
         with suppress(OutOfTime):
             design = optimal_design(objective.prior, objective.loss, form.epsilon, limits.expired)
             return certified(design, objective.prior, objective.loss, form.epsilon, form.bound)
+    elif objective.is_design:
+        found = affine_proof(objective.prior, objective.loss, form.epsilon)
+        return max(found, (form.bound, form.proof), key=lambda pair: pair[0])
     return form.bound, form.proof
 
 

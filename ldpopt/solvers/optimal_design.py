@@ -102,7 +102,7 @@ def optimal_design(p: Array, loss: str, epsilon: float, expired: Callable[[], bo
         epsilon: the level ε, in nats.
         expired: asked in every round whether the time is over.
     """
-    program = _Program(p / p.sum(), loss, epsilon, expired)
+    program = _Listed(p / p.sum(), loss, epsilon, expired)
     while True:
         design = program.solve()
         close = design.value - design.bound <= GAP * design.value
@@ -134,24 +134,37 @@ def certified(design: Design, p: Array, loss: str, epsilon: float, known: float)
     return certify.value_below(below), design.proof()
 
 
-class _Program:
-    """The design problem over the columns taken so far."""
+class Optimum(NamedTuple):
+    """The best mechanism of some columns, its α, its covariance Σ and the prices β of the inputs."""
 
-    def __init__(self, p: Array, loss: str, epsilon: float, expired: Callable[[], bool]) -> None:
+    matrix: Array
+    value: float
+    covariance: Array
+    beta: Array
+
+
+class DesignProgram:
+    """The design problem over the columns taken so far, of a list of sets of inputs.
+
+    Args:
+        p: the distribution to be learnt.
+        loss: "f-divergence", "mse" or "tv".
+        epsilon: the level ε, in nats.
+        sets: the inputs at which a column is E, one row of 0 and 1 for each; all single inputs are
+            among them.
+        expired: asked in every step whether the time is over.
+    """
+
+    def __init__(
+        self, p: Array, loss: str, epsilon: float, sets: Array, expired: Callable[[], bool]
+    ) -> None:
         k = len(p)
         self.p, self.loss, self.k, self.excess = p, loss, k, math.expm1(epsilon)
         self.expired = expired
-        self.sets = ((np.arange(1, 2**k - 1)[:, None] >> np.arange(k)) & 1).astype(float)
+        self.sets = sets
         self.basis = null_space(np.ones((1, k)))
-        self.q = 1 + self.excess * self.sets @ p
-        sizes = self.sets.sum(axis=1)
-        # a list of at most this many columns is taken as a whole
-        if len(sizes) <= 400:
-            self.taken = np.arange(len(sizes))
-        else:  # the step mechanism, its complement, and subsets of the best size that are spread out
-            near = np.flatnonzero((sizes == 1) | (sizes == k - 1))
-            middle = np.flatnonzero(sizes == max(1, round(k / (self.excess + 2))))
-            self.taken = np.union1d(near, middle[:: max(1, len(middle) // (3 * k))])
+        self.q = 1 + self.excess * sets @ p
+        self.taken = np.arange(len(sets))
         self.theta = self._start()
 
     def _start(self) -> Array:
@@ -160,8 +173,8 @@ class _Program:
         weights = np.where(single, 1.0, 1.0 / len(self.taken))
         return weights / (weights * (1 + self.excess * self.sets[self.taken].mean(axis=1))).sum()
 
-    def solve(self) -> Design:
-        """Find the optimum over the columns taken, and the bound that its covariance proves over all."""
+    def optimum(self) -> Optimum:
+        """Find the optimum over the columns taken."""
         sets, q = self.sets[self.taken], self.q[self.taken]
         columns = 1 + self.excess * sets
         theta, beta = self._interior_point(sets, q, columns)
@@ -170,12 +183,8 @@ class _Program:
         matrix = (columns[kept] * theta[kept, None]).T
         matrix = matrix / matrix.sum(axis=1, keepdims=True)
         covariance = self._covariance(sets, q, theta)
-        variances = np.diag(covariance).copy()
-        value = alpha_of(variances + self.p**2, self.p, self.loss)
-        scale = variances**-0.25 if self.loss == "tv" else np.ones(self.k)
-        Y = covariance * scale[:, None]
-        beta, bound = self._proof(Y, beta)
-        return Design(matrix, value, bound, Y, beta)
+        value = alpha_of(np.diag(covariance) + self.p**2, self.p, self.loss)
+        return Optimum(matrix, value, covariance, beta)
 
     def _interior_point(self, sets: Array, q: Array, columns: Array) -> tuple[Array, Array]:
         """Minimise over θ ≥ 0 with Σ θ_v v = 1 by primal-dual Newton steps; returns θ and the prices β.
@@ -216,42 +225,9 @@ class _Program:
             cost, gradient, hessian = self._slope(sets, q, theta)
         return theta, beta
 
-    def extend(self, design: Design) -> bool:
-        """Take the columns that the dual prices highest; False if there are none."""
-        excess = self.gains(design.Y) / self.q - (1 + self.excess * self.sets) @ design.beta
-        excess[self.taken] = -np.inf
-        # columns that one round of pricing adds, at least
-        count = max(40, len(self.taken) // 4)
-        best = np.argsort(-excess)[:count]
-        best = best[np.isfinite(excess[best])]
-        keep = self.theta > 1e-12 * self.theta.max()
-        self.taken = np.concatenate([self.taken[keep], best])
-        self.theta = np.concatenate(
-            [self.theta[keep], np.full(len(best), 1e-3 * self.theta[keep].mean())]
-        )
-        return len(best) > 0
-
-    def gains(self, Y: Array) -> Array:
-        """Compute Σ_k C_k (y_k·v)² of every staircase column."""
-        return ((self.excess * self.sets @ Y.T) ** 2) @ self._weights()
-
-    def _weights(self) -> Array:
+    def weights(self) -> Array:
+        """Return the weights C of the variances."""
         return 1 / self.p if self.loss == "f-divergence" else np.ones(self.k)
-
-    def _proof(self, Y: Array, beta: Array) -> tuple[Array, float]:
-        """Raise β until it dominates all columns, and compute the bound that it proves with Y."""
-        needed = self.gains(Y) / self.q
-        columns = 1 + self.excess * self.sets
-        scale = (needed / (columns @ beta)).max() if (columns @ beta > 0).all() else 1.0
-        beta = beta * scale
-        beta = beta + max(0.0, ((needed - columns @ beta) / columns.sum(axis=1)).max())
-        beta = beta * (1 + 1e-13) + 1e-15 * abs(beta).max()
-        own = np.diag(Y)
-        if self.loss == "tv":
-            clear = np.sqrt(self.p - self.p**2).sum() ** 2
-            return beta, float((own ** (2 / 3)).sum() ** 3 / beta.sum() / clear)
-        clear = self.k - 1 if self.loss == "f-divergence" else 1 - self.p @ self.p
-        return beta, float((own @ self._weights()) ** 2 / beta.sum() / clear)
 
     def _covariance(self, sets: Array, q: Array, theta: Array) -> Array:
         rooted = self.excess * sets @ self.basis
@@ -269,7 +245,7 @@ class _Program:
             weights = 0.5 / np.sqrt(variances)
             cost = float(np.sqrt(variances).sum())
         else:
-            weights = self._weights()
+            weights = self.weights()
             cost = float(variances @ weights)
         gradient = -(images * scaled) @ weights
         far = (scaled * weights) @ scaled.T
@@ -278,3 +254,62 @@ class _Program:
             pull = images * scaled  # −∂Σ_kk/∂θ_v
             hessian -= (pull * (0.25 / variances**1.5)) @ pull.T
         return cost, gradient, hessian
+
+
+class _Listed(DesignProgram):
+    """The design problem with all 2^K columns listed, so that each round prices all."""
+
+    def __init__(self, p: Array, loss: str, epsilon: float, expired: Callable[[], bool]) -> None:
+        k = len(p)
+        sets = ((np.arange(1, 2**k - 1)[:, None] >> np.arange(k)) & 1).astype(float)
+        super().__init__(p, loss, epsilon, sets, expired)
+        sizes = sets.sum(axis=1)
+        # a list of at most this many columns is taken as a whole
+        if len(sizes) > 400:
+            # the step mechanism, its complement, and subsets of the best size that are spread out
+            near = np.flatnonzero((sizes == 1) | (sizes == k - 1))
+            middle = np.flatnonzero(sizes == max(1, round(k / (self.excess + 2))))
+            self.taken = np.union1d(near, middle[:: max(1, len(middle) // (3 * k))])
+            self.theta = self._start()
+
+    def solve(self) -> Design:
+        """Find the optimum over the columns taken, and the bound that its covariance proves over all."""
+        found = self.optimum()
+        scale = np.diag(found.covariance) ** -0.25 if self.loss == "tv" else np.ones(self.k)
+        Y = found.covariance * scale[:, None]
+        beta, bound = self._proof(Y, found.beta)
+        return Design(found.matrix, found.value, bound, Y, beta)
+
+    def extend(self, design: Design) -> bool:
+        """Take the columns that the dual prices highest; False if there are none."""
+        excess = self.gains(design.Y) / self.q - (1 + self.excess * self.sets) @ design.beta
+        excess[self.taken] = -np.inf
+        # columns that one round of pricing adds, at least
+        count = max(40, len(self.taken) // 4)
+        best = np.argsort(-excess)[:count]
+        best = best[np.isfinite(excess[best])]
+        keep = self.theta > 1e-12 * self.theta.max()
+        self.taken = np.concatenate([self.taken[keep], best])
+        self.theta = np.concatenate(
+            [self.theta[keep], np.full(len(best), 1e-3 * self.theta[keep].mean())]
+        )
+        return len(best) > 0
+
+    def gains(self, Y: Array) -> Array:
+        """Compute Σ_k C_k (y_k·v)² of every staircase column."""
+        return ((self.excess * self.sets @ Y.T) ** 2) @ self.weights()
+
+    def _proof(self, Y: Array, beta: Array) -> tuple[Array, float]:
+        """Raise β until it dominates all columns, and compute the bound that it proves with Y."""
+        needed = self.gains(Y) / self.q
+        columns = 1 + self.excess * self.sets
+        scale = (needed / (columns @ beta)).max() if (columns @ beta > 0).all() else 1.0
+        beta = beta * scale
+        beta = beta + max(0.0, ((needed - columns @ beta) / columns.sum(axis=1)).max())
+        beta = beta * (1 + 1e-13) + 1e-15 * abs(beta).max()
+        own = np.diag(Y)
+        if self.loss == "tv":
+            clear = np.sqrt(self.p - self.p**2).sum() ** 2
+            return beta, float((own ** (2 / 3)).sum() ** 3 / beta.sum() / clear)
+        clear = self.k - 1 if self.loss == "f-divergence" else 1 - self.p @ self.p
+        return beta, float((own @ self.weights()) ** 2 / beta.sum() / clear)

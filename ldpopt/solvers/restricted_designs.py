@@ -20,7 +20,7 @@ from ldpopt.mechanisms.finite_field import prime_power
 
 MOST_INPUTS = 200
 """The most inputs for which the checker computes φ within seconds."""
-MOST_ELEMENTS = 1400
+MOST_ELEMENTS = 7000
 """Hyperplanes over larger fields take longer to build."""
 
 
@@ -55,9 +55,13 @@ class RestrictedDesigns(Solver[MatrixProgram]):
         if math.comb(k, size) <= 300:
             point = subset_selection(k, epsilon, size).matrix
         else:
-            best = min(_spaces(k), key=lambda space: space.error(epsilon))
-            point = two_level(best.blocks()[:k], epsilon)
+            point = two_level(best_blocks(k, epsilon)[:k], epsilon)
         return FormSolution(Status.GAP, point, form.objective(point), form.bound, form.proof)
+
+
+def best_blocks(k: int, epsilon: float) -> Array:
+    """Build the matrix [point][block] of the best symmetric design of at least K points known here."""
+    return min(_spaces(k), key=lambda space: space.error(epsilon)).blocks()
 
 
 class Space(NamedTuple):

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from mpmath import iv
 
+from second_checker.fidelity import phi_star
 from second_checker.intervals import interval, surely
 from second_checker.reading import demand, epsilon, keys, number, whole, word
 
@@ -27,13 +28,16 @@ def claims(found):
         whole(params["buckets"], 2, MOST_BUCKETS)
         demand(params["encoding"] == "hashing", "buckets of another encoding")
     demand(found["mechanism"] is None, "a matrix beside an encoding")
-    demand(found["bound"] is None, "no bound is known")
     encoding = read(found["answer"])
     yield "encoding", found["answer"]["kind"] == params["encoding"]
     yield "inputs", encoding.k == params["inputs"]
     yield "buckets", params.get("buckets") in (None, found["answer"].get("buckets"))
     yield "private", encoding.private(e)
     yield "error", encoding.error() <= Fraction(found["value"])
+    if found["bound"] is not None:
+        k = params["inputs"]
+        least = (phi_star(k, iv.exp(interval(e))) - 1) / k
+        yield "bound", surely(Fraction(found["bound"]), least)
 
 
 class Encoding:

@@ -159,7 +159,10 @@ def _fidelity(found):
         yield "value", None if moments == [] else False
     if found["bound"] is not None:
         proof, bound = found["certificate"]["proof"], Fraction(found["bound"])
-        proven = alpha_floor(p, E, loss) if proof is None else design_floor(p, E, loss, proof)
+        if proof is None:
+            proven = alpha_floor(p, E, loss)
+        else:
+            proven = (design_floor if "Y" in proof else affine_floor)(p, E, loss, proof)
         yield "bound", reached(bound, proven)
     yield from audit(found, W, range(len(p)))
 
@@ -216,6 +219,54 @@ def design_floor(p, E, loss, proof):
         return top / interval(sum(beta)) / total(root(x - x * x) for x in p) ** 2
     cost = sum(c * y for c, y in zip(weights, own, strict=True)) ** 2 / sum(beta)
     return interval(cost / (k - 1 if loss == "f-divergence" else 1 - sum(x * x for x in p)))
+
+
+def affine_floor(p, E, loss, proof):
+    """Enclose what prices affine in p say; False if they fail at some size and mass of a set."""
+    k, e = len(p), E - 1
+    keys(proof, {"squares", "share", "beta"})
+    (a, b), (low, high) = (numbers(proof[name], 2) for name in ("squares", "beta"))
+    t = number(proof["share"], 0, 1)
+    squares = [a + b * x for x in p]
+    refs = [(1 - t) / k + t * x for x in p]
+    total_paid = k * low + high
+    if min(squares) < 0 or total_paid <= 0:
+        return False
+
+    def excess(m, x):
+        """(β·v)(p·v) − Σ C (y·v)² at a set of m inputs and mass x."""
+        rho = (1 - t) * Fraction(m, k) + t * x
+        left = (a * m + b * x) * (1 - 2 * rho) + rho * rho * sum(squares)
+        paid = interval(total_paid) + e * interval(low * m + high * x)
+        return paid * (1 + e * interval(x)) - e**2 * interval(left)
+
+    for m in range(k + 1):
+        inner, outer = sum(sorted(p)[:m]), sum(sorted(p)[k - m :])
+        said = _above(lambda x, m=m: excess(m, x), inner, outer)
+        if not said:
+            return said
+    if loss == "tv":
+        own = [interval(s * (1 - r) ** 2) for s, r in zip(squares, refs, strict=True)]
+        top = total(iv.mpf(0) if y.b == 0 else iv.exp(iv.log(y) / 3) for y in own) ** 3
+        return top / interval(total_paid) / total(root(x - x * x) for x in p) ** 2
+    weights = [1 / x if loss == "f-divergence" else Fraction(1) for x in p]
+    parts = zip(weights, squares, refs, strict=True)
+    top = total(root(c * s) * interval(1 - r) for c, s, r in parts) ** 2
+    clear = k - 1 if loss == "f-divergence" else 1 - sum(x * x for x in p)
+    return top / interval(total_paid) / interval(clear)
+
+
+def _above(function, low, high, depth=0):
+    """Whether a polynomial of degree 2 is ≥ 0 between two ends: its control points, then halves."""
+    ends, middle = [function(low), function(high)], (low + high) / 2
+    if any(surely(0, end) is False for end in [*ends, function(middle)]):
+        return False
+    control = 2 * function(middle) - (ends[0] + ends[1]) / 2
+    if all(surely(0, point) for point in [*ends, control]):
+        return True
+    if depth == 40:
+        return None
+    return both(_above(function, low, middle, depth + 1), _above(function, middle, high, depth + 1))
 
 
 # ---------------------------------------------------------------- the worst α

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from ..kernel.arithmetic import exp_above
 from ..kernel.claims import Claim, decided
 from ..kernel.proofs.fidelity_bounds import (
+    affine_bound,
     alpha_bound,
     balanced_phi,
     design_bound,
@@ -65,6 +66,8 @@ FAMILY = Word("circulant", "square", "broad")
 LEAST = 1e-15
 """The least probability: for smaller ones the best mechanism, rounded to floats, may be singular."""
 P0 = Number(LEAST, 0.5)
+AFFINE = {"squares", "share", "beta"}
+"""The keys of a proof whose numbers are affine functions of the probabilities."""
 ALL = "mechanism of this privacy, whatever its number of outputs,"
 SQUARE = "mechanism of this privacy with as many outputs as inputs"
 
@@ -207,15 +210,24 @@ def _phi_bound(case: Case) -> Iterator[Claim]:
 def _alpha_bound(case: Case) -> Iterator[Claim]:
     p, epsilon, loss, _ = case.question
     proof = case.proof
-    if proof is not None and not len(proof["Y"]) == len(proof["Y"][0]) == len(proof["beta"]) == len(p):
+    if proof is not None and set(proof) not in ({"Y", "beta"}, AFFINE):
+        raise UnreadableError("certificate.proof must have Y and beta, or squares, share and beta")
+    listed = "Y" in (proof or {})
+    if listed and not len(proof["Y"]) == len(proof["Y"][0]) == len(proof["beta"]) == len(p):
         raise UnreadableError(
             f"certificate.proof must have {len(p)} rows and columns of Y and entries of beta"
         )
+    if proof is not None and not listed and len(proof["beta"]) != 2:
+        raise UnreadableError("certificate.proof must have two entries of beta beside squares and share")
 
     def proven() -> Fraction | None:
+        E = exp_above(epsilon)
         if proof is None:
-            return alpha_bound(p, exp_above(epsilon), loss)
-        return design_bound(p, exp_above(epsilon), loss, proof["Y"], proof["beta"])
+            return alpha_bound(p, E, loss)
+        if listed:
+            return design_bound(p, E, loss, proof["Y"], proof["beta"])
+        squares, beta = ([Fraction(x) for x in proof[name]] for name in ("squares", "beta"))
+        return affine_bound(p, E, loss, squares, Fraction(proof["share"]), beta)
 
     yield _bounded(case, proven, f"α ({loss})", ALL)
 
@@ -324,7 +336,12 @@ SECTION = Section(
             _alpha_members,
             _alpha_value,
             _alpha_bound,
-            proof=Nullable(Record({"Y": Matrix(), "beta": List(Number(), 2)})),
+            proof=Nullable(
+                Record(
+                    {"beta": List(Number(), 2)},
+                    {"Y": Matrix(), "squares": List(Number(), 2, 2), "share": Number(0, 1)},
+                )
+            ),
         ),
         "minimax-program": _form(
             Record({"inputs": INPUTS, "epsilon": EPSILON, "loss": LOSS, "p0": P0}),

@@ -1,14 +1,24 @@
 """The best encoding of its kind, stated by parameters, not by a matrix: the kind ``frequency-encoding``.
 
 What the encodings are, and the lemmas on level and error, stand in ``encodings.py``.
+
+Lemma (bound). Let the estimates of all frequencies from n reports of an ε-LDP mechanism be unbiased,
+whatever the distribution of the users. At the uniform distribution their expected squared errors add
+up to at least (φ* − 1)/(k n), φ* of :func:`..kernel.proofs.fidelity_bounds.phi_bound`. Proof. With M = W
+diag(pW)⁻¹Wᵀ, Σ = M⁻¹ − p pᵀ is the inverse of M on the vectors that sum to 0 (``fidelity_bounds.py``),
+and δᵀMδ is the Fisher information of a report in the direction δ; so the covariance is at least Σ/n
+(Cramér–Rao), and where M has no inverse there no unbiased estimate exists. At p = 1/k, M = k W D⁻¹Wᵀ, D
+the column sums, so the trace of Σ is φ(W)/k − 1/k, and φ(W) ≥ φ*. ∎ Subset selection attains it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
+from ..kernel.arithmetic import exp_above
 from ..kernel.claims import Claim, decided, quoted
 from ..kernel.proofs.encodings import (
     ENCODING,
@@ -21,6 +31,7 @@ from ..kernel.proofs.encodings import (
     private,
     read_encoding,
 )
+from ..kernel.proofs.fidelity_bounds import phi_bound
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, Record, Whole, Word
 from ..kernel.section import Case, Decider, Kind, Section, minimise, stating
@@ -77,8 +88,16 @@ def _value(case: Case) -> Iterator[Claim]:
     yield case.claim_value(words, lambda: error(found) <= Fraction(case.value))
 
 
-def _no_bound(case: Case) -> Iterator[Claim]:
-    raise UnreadableError("bound must be null: nothing is proven about other encodings")
+def _bound(case: Case) -> Iterator[Claim]:
+    k, epsilon = case.question.inputs, case.question.epsilon
+    words = (
+        "no mechanism of this privacy, whatever its reports, has unbiased estimates of the frequencies "
+        f"of all {k} inputs whose expected squared errors add up to less than {case.bound!r}/n for the "
+        "uniform distribution"
+    )
+    least = partial(phi_bound, k, exp_above(epsilon))
+    about = "mechanisms of this privacy, whatever their reports"
+    yield case.claim_bound(words, lambda: Fraction(case.bound) * k <= least() - 1, about)
 
 
 SECTION = Section(
@@ -90,7 +109,7 @@ SECTION = Section(
             answer=_answer,
             members=_members,
             value=_value,
-            bound=_no_bound,
+            bound=_bound,
             sense=minimise,
         )
     },

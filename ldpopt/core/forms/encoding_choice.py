@@ -17,6 +17,7 @@ class EncodingChoice(Form):
         inputs: the number of inputs.
         epsilon: the level, in nats.
         buckets: the number of buckets of a hash function; None for the best.
+        bound: what no unbiased estimates of an ε-LDP mechanism are below for the uniform distribution.
     """
 
     name: ClassVar[str] = "encoding-choice"
@@ -24,3 +25,4 @@ class EncodingChoice(Form):
     inputs: int
     epsilon: float
     buckets: int | None
+    bound: float

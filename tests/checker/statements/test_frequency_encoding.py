@@ -5,6 +5,7 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from forgeries.contradicting import judged
 from second_checker import opinion
@@ -136,16 +137,47 @@ def test_a_public_file_without_a_level_states_an_encoding(path):
     assert both(forged["file"]) == (forged["refuted"] or "verified"), forged["reason"]
 
 
-def test_an_encoding_has_no_matrix_and_no_bound(made):
+def test_an_encoding_has_no_matrix(made):
     document = made.to_json()
     matrix = {"inputs": [0, 1], "outputs": [0], "matrix": [[1.0], [1.0]]}
     for change in (
         {"mechanism": matrix},
         {"mechanism": matrix, "answer": None},
-        {"status": "optimal", "bound": document["value"], "gap": 0.0},
         {"params": {**document["params"], "encoding": "unary", "buckets": 2}},
     ):
         assert both({**document, **change}) == "unreadable"
     public = made.public.to_json()
     public["mechanism"]["matrix"] = matrix["matrix"]
     assert both(public) == "unreadable"
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(3, 0.01), (10, 1.0), (1000, 3.0)])
+def test_the_bound_of_all_mechanisms(k, epsilon):
+    """Subset selection attains it; the others lie above, and none may say that it attains it."""
+    question = {"inputs": k, "epsilon": epsilon}
+    subset = solve(problem("frequency-encoding", encoding="subset", **question))
+    assert subset.status.value == "optimal"
+    for name in ("unary", "hashing"):
+        other = solve(problem("frequency-encoding", encoding=name, **question))
+        assert other.bound == subset.bound < other.value
+        assert other.status.value == "gap"
+        found = json.loads(json.dumps(other.to_json()))
+        assert both(found) == "verified"
+        found.update(status="optimal", bound=found["value"], gap=0.0)
+        assert both(found) == "refuted"
+
+
+def test_the_bound_is_the_least_trace_of_the_inverse_information():
+    """Drawn mechanisms lie above it at the uniform distribution."""
+    k, epsilon = 4, 1.0
+    bound = solve(problem("frequency-encoding", encoding="subset", inputs=k, epsilon=epsilon)).bound
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        W = 1 + np.expm1(epsilon) * rng.integers(0, 2, (k, 9))
+        W = np.column_stack([W * (weights := rng.random(9)), weights.sum() * 4 - (W * weights).sum(1)])
+        if (W[:, -1] <= 0).any() or W[:, -1].max() > np.exp(epsilon) * W[:, -1].min():
+            continue
+        W = W / W.sum(axis=1, keepdims=True)
+        M = (W / W.mean(axis=0)) @ W.T
+        if np.linalg.cond(M) < 1e9:
+            assert np.trace(np.linalg.inv(M)) - 1 / k >= bound * (1 - 1e-12)

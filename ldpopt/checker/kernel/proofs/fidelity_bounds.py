@@ -15,9 +15,11 @@ yᵀMy = Σ_y (y·w_y)²/(p·w_y). α is Σ_k Σ_kk/p_k over K − 1, Σ_k Σ_kk
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 
+from ..budget import tick
 from ..units import cube_root_below, root_above, root_below
 from .quadratic_forms import QuadraticForm, centred, count_vectors
 from .second_moments import added
@@ -200,7 +202,81 @@ def design_bound(
         return None
     own = [rows[i][i] for i in range(k)]
     if loss == "tv":
-        clear = added(root_above(x - x * x) for x in p)
-        return added(cube_root_below(y * y) for y in own) ** 3 / total / clear**2
-    cost = added(c * y for c, y in zip(weights, own, strict=True)) ** 2 / total
-    return cost / (k - 1 if loss == "f-divergence" else 1 - added(x * x for x in p))
+        return added(cube_root_below(y * y) for y in own) ** 3 / total / _clear(p, loss)
+    return added(c * y for c, y in zip(weights, own, strict=True)) ** 2 / total / _clear(p, loss)
+
+
+def _clear(p: Sequence[Fraction], loss: str) -> Fraction:
+    """Compute what α divides by, the error without privacy, rounded up."""
+    if loss == "tv":
+        return added(root_above(x - x * x) for x in p) ** 2
+    return Fraction(len(p) - 1) if loss == "f-divergence" else 1 - added(x * x for x in p)
+
+
+def affine_bound(
+    p: Sequence[Fraction],
+    E: Fraction,
+    loss: str,
+    squares: Sequence[Fraction],
+    share: Fraction,
+    beta: Sequence[Fraction],
+) -> Fraction | None:
+    """Bound α at p of every mechanism from below, by five numbers; None if they prove nothing.
+
+    Lemma. Let A_i = κ + κ'p_i ≥ 0, r_i = (1 − t)/K + t p_i with 0 ≤ t ≤ 1, and β_i = λ + λ'p_i. The
+    vectors y_i = √(A_i/C_i) (e_i − r) of :func:`design_bound` sum to 0, and y_i·v = √(A_i/C_i) (v_i −
+    r·v). For v = 1 + (E − 1) s, s ∈ {0, 1}^K with m entries 1 and p·s = x, let ρ = r·s = (1 − t) m/K + t
+    x. Then v_i − r·v = (E − 1)(s_i − ρ), and all that β has to dominate depends on m and x alone:
+
+        Σ_i C_i (y_i·v)² = (E − 1)² [(κ m + κ'x)(1 − 2ρ) + ρ² (Kκ + κ')],
+        (β·v)(p·v) = (Kλ + λ' + (E − 1)(λ m + λ'x)) (1 + (E − 1) x).
+
+    x lies between the sums of the m smallest and of the m largest p_i; for each m the second less the
+    first is a polynomial of degree 2 in x, and it is enough that it is ≥ 0 between the two. The bound is
+    that of :func:`design_bound`, with y_ii = √(A_i/C_i) (1 − r_i) ≥ 0. ∎
+
+    Args:
+        p: the distribution to be learnt, all entries positive.
+        E: a rational just above e^ε.
+        loss: "f-divergence", "mse" or "tv".
+        squares: κ and κ'.
+        share: t.
+        beta: λ and λ'.
+    """
+    k, e, (a, b), (low, high) = len(p), E - 1, squares, beta
+    A = [a + b * x for x in p]
+    total, whole = k * low + high, k * a + b
+    if min(A) < 0 or total <= 0:
+        return None
+    ordered = sorted(p)
+    least = [Fraction(0), *itertools.accumulate(ordered)]
+    most = [Fraction(0), *itertools.accumulate(reversed(ordered))]
+    for m in range(k + 1):
+        tick()
+        first = Fraction(m, k) * (1 - share)
+        paid = total + e * low * m
+        constant = paid - e * e * (a * m * (1 - 2 * first) + first * first * whole)
+        slope = e * (paid + high) - e * e * (
+            b * (1 - 2 * first) - 2 * a * m * share + 2 * first * share * whole
+        )
+        curve = e * e * (high + 2 * b * share - share * share * whole)
+        if not _is_positive(constant, slope, curve, least[m], most[m]):
+            return None
+    left = [1 - (1 - share) / k - share * x for x in p]
+    if loss == "tv":
+        own = added(cube_root_below(y * s * s) for y, s in zip(A, left, strict=True)) ** 3
+    else:
+        weights = [1 / x if loss == "f-divergence" else ONE for x in p]
+        roots = [root_below(c * y) for c, y in zip(weights, A, strict=True)]
+        own = added(y * s for y, s in zip(roots, left, strict=True)) ** 2
+    return own / total / _clear(p, loss)
+
+
+def _is_positive(
+    constant: Fraction, slope: Fraction, curve: Fraction, low: Fraction, high: Fraction
+) -> bool:
+    """Return whether constant + slope x + curve x² ≥ 0 between two ends: there, and at its bottom."""
+    if any(constant + x * (slope + curve * x) < 0 for x in (low, high)):
+        return False
+    inside = 2 * curve * low < -slope < 2 * curve * high
+    return not inside or 4 * constant * curve >= slope * slope
