@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import AsJson, Force, Jobs, MechanismFile, Scheduler
+from ldpopt.cli.options import AsJson, Force, Jobs, MechanismFile, Scheduler, read_ends, read_means
 from ldpopt.cli.terminal import check_picture, end_as_decided, hang, print_table, save_plot, watching
 
 if TYPE_CHECKING:
@@ -32,6 +32,23 @@ def estimate(
         typer.Option("--all", help="Also other estimates, intervals that hold at once, a posterior."),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the sampled posterior.")] = 0,
+    mean: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN: the mean of its numbers; COLUMN=1,2,3: what its values stand for."),
+    ] = None,
+    between: Annotated[
+        str, typer.Option("--range", metavar="LOW,HIGH", help="The ends of the bins of --mean.")
+    ] = "",
+    queries: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="diabetes*sex: cells, shares of the first column in each group, and differences."
+        ),
+    ] = None,
+    registry: Annotated[
+        bool,
+        typer.Option("--registry", help="The rows were all people, not a sample: no sampling error."),
+    ] = False,
     jobs: Jobs = 1,
     scheduler: Scheduler = None,
     as_json: AsJson = False,
@@ -48,11 +65,22 @@ def estimate(
 
     if plot is not None:
         check_picture(plot, force, released, mechanism)
+    means, ends = read_means(mean), read_ends(between)
     made = load_mechanism(mechanism)
     check_certificate(made)
     with watching(f"estimating from {released}" + (", by every method" if others else "")):
         found = estimating.estimate(
-            released, made, level=level, others=others, seed=seed, jobs=jobs, scheduler=scheduler
+            released,
+            made,
+            level=level,
+            others=others,
+            seed=seed,
+            means=means,
+            ends=ends,
+            tables=[query.split("*") for query in queries or []],
+            registry=registry,
+            jobs=jobs,
+            scheduler=scheduler,
         )
     if as_json:
         print(json.dumps(found.to_json(), allow_nan=False))
@@ -144,6 +172,10 @@ def _print_quantities(found: Frequencies, percent: str) -> None:
         rows.append((row.name, *said))
     titles = ("quantity", "estimate", "standard error", f"{percent} interval")
     print_table(titles, rows, ("quantity",))
+    for row in found.quantities:
+        if row.binning is not None:
+            what = f"The {row.name} is that of the middles of bins; that of the numbers themselves is "
+            hang("", f"{what}within ±{row.binning:.6g} of it, where these lie in the range.")
 
 
 def _number(value: float | None) -> str:

@@ -126,14 +126,39 @@ def mean_over(mean: str, ends: str, secret: str) -> list[float] | None:
         raise InvalidInputError("--range is that of the numbers of --mean")
     if not mean:
         return None
+    found = read_ends(ends)
+    if found is None:
+        raise InvalidInputError(
+            "--mean needs --range LOW,HIGH, the least and the greatest number that a person may have, "
+            "such as --range 0,100: what is possible, not what the table holds"
+        )
+    return found
+
+
+def read_ends(ends: str) -> list[float] | None:
+    """Read ``LOW,HIGH``; None if nothing is given."""
+    if not ends:
+        return None
     try:
         low, high = map(float, ends.split(","))
     except ValueError:
         raise InvalidInputError(
-            "--mean needs --range LOW,HIGH, the least and the greatest number that a person may have, "
-            f"such as --range 0,100 (what is possible, not what the table holds), not {ends!r}"
+            f"--range must look like LOW,HIGH, such as 0,100, not {ends!r}"
         ) from None
     return [low, high]
+
+
+def read_means(given: list[str] | None) -> dict[str, list[float] | None]:
+    """Read ``COLUMN``, or ``COLUMN=1,2,3`` with the numbers that its values stand for."""
+    found: dict[str, list[float] | None] = {}
+    for one in given or []:
+        name, sign, numbers = one.rpartition("=")
+        try:
+            scores = [float(number) for number in numbers.split(",")] if sign else None
+        except ValueError:
+            raise InvalidInputError(f"--mean must look like age or age=10,30,50, not {one!r}") from None
+        found[name if sign else one] = scores
+    return found
 
 
 class Coarser(TypedDict):

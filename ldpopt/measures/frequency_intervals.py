@@ -17,6 +17,9 @@ below 0 uncut the interval would hold fewer v, at times none; a longer one cover
 n reports *determine* c·P if W a = c has a solution and the interval at :data:`LEVEL` is shorter than
 [0, 1] when it is not cut: otherwise they say less than is known without them. So a mechanism that is
 singular but for a little does not determine what it leaves to that little.
+
+Of a registry, whose rows are all people that the frequencies are about, the reports alone are random,
+and v g¹ + (1 − v) g⁰ − v takes the place of the variance.
 """
 
 from __future__ import annotations
@@ -131,28 +134,42 @@ def unbiased(W: Array, counts: Counts, functionals: Array) -> tuple[Unbiased, Ar
     return Unbiased(a @ (counts / n), span, g1, g0, are_solved(W, functionals, a)), a
 
 
-def solved(of: Unbiased, n: float, level: float) -> Estimates:
+def solved(of: Unbiased, n: float, level: float, registry: bool = False) -> Estimates:
     """Solve the quadratic inequalities.
 
     Args:
         of: the unbiased estimates, with g¹ and g⁰.
         n: the number of reports.
         level: the probability with which the interval of one frequency covers it.
+        registry: whether the rows are all people, not a sample of them.
     """
     mean, span, g1, g0, known = of
+    g1 = g1 - registry
+    squares = not registry
     (below, down), (above, up) = (
-        _ends(np.clip(mean + side * span / (2 * n), 0, 1), g1, g0, n, level) for side in (-1, 1)
+        _ends(np.clip(mean + side * span / (2 * n), 0, 1), g1, g0, n, level, squares) for side in (-1, 1)
     )
     low, high = np.clip([below - down, above + up], 0, 1)
-    short = 2 * _ends(np.clip(mean, 0, 1), g1, g0, n, LEVEL)[1] < 1
+    short = 2 * _ends(np.clip(mean, 0, 1), g1, g0, n, LEVEL, squares)[1] < 1
     return Estimates(mean, low, high, known & short)
 
 
-def _ends(mean: Array, g1: Array, g0: Array, n: float, level: float) -> tuple[Array, Array]:
-    """Return the middle and half of the length of the intervals, not cut."""
+def _ends(
+    mean: Array, g1: Array, g0: Array, n: float, level: float, squares: bool
+) -> tuple[Array, Array]:
+    """Return the middle and half of the length of the intervals, not cut.
+
+    Args:
+        mean: m.
+        g1, g0: the variance is v g¹ + (1 − v) g⁰, less v² where that counts.
+        n: the number of reports.
+        level: the probability with which one covers.
+        squares: whether v² counts.
+    """
     share = normal_quantile((1 - level) / 2) ** 2 / n
-    middle = (mean + share * (g1 - g0) / 2) / (1 + share)
-    square = middle**2 - (mean**2 - share * g0) / (1 + share)
+    whole = 1 + share * squares
+    middle = (mean + share * (g1 - g0) / 2) / whole
+    square = middle**2 - (mean**2 - share * g0) / whole
     return middle, np.sqrt(np.maximum(square, 0.0))
 
 

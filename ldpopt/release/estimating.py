@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +24,13 @@ from ldpopt.measures import estimators
 from ldpopt.measures.confidence_ranges import confidence_intervals
 from ldpopt.measures.frequency_intervals import Estimates, solved
 from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior
-from ldpopt.mechanisms.randomizer import Column
+from ldpopt.mechanisms.randomizer import Column, Moments
 from ldpopt.models.priors import Dirichlet
-from ldpopt.release.accuracy import Group, column_groups, estimated_groups
+from ldpopt.release.accuracy import Group, estimated_groups
+from ldpopt.release.asked_quantities import cells
+from ldpopt.release.asked_quantities import means as asked_of
 from ldpopt.release.designing import AnyDesign, opened
-from ldpopt.release.quantities import Quantity, mean_of, quantities
+from ldpopt.release.quantities import Asked, Quantity, quantities
 from ldpopt.release.released_reports import report_counts
 
 if TYPE_CHECKING:
@@ -168,6 +170,8 @@ class Frequencies:
         Args:
             ax: where to draw; a new figure if not given.
         """
+        if not self.names:
+            raise InvalidInputError("a mean alone is not drawn: the picture is of frequencies")
         lines: list[tuple[str, Frequency | None]] = []
         for name in filter(self._is_drawn, self.names):
             lines.append((f"{name.partition(':')[0]}: {self.names[name]}", None))
@@ -197,6 +201,10 @@ def estimate(
     level: float = 0.95,
     others: bool = False,
     seed: int = 0,
+    means: Mapping[str, Sequence[float] | None] | None = None,
+    ends: Sequence[float] | None = None,
+    tables: Sequence[Sequence[str]] = (),
+    registry: bool = False,
     jobs: int = 1,
     scheduler: str | None = None,
 ) -> Frequencies:
@@ -210,6 +218,11 @@ def estimate(
         others: whether to also compute other estimates and intervals; with more than
             :data:`MOST_SAMPLED` inputs that the mechanism tells apart, without the posterior.
         seed: the seed of the sampled posterior.
+        means: columns whose means are wanted, with the numbers that their values stand for, or None.
+        ends: where the first bin of such a column begins and the last one ends.
+        tables: cross tables that are wanted, each the names of its columns.
+        registry: whether the rows were all people that the frequencies are about, not a sample of them:
+            standard errors and intervals are then those of the reports alone.
         jobs: worker processes on this machine, which count the parts of a released directory.
         scheduler: the address of a Dask scheduler to count on instead.
 
@@ -225,8 +238,12 @@ def estimate(
     True
     """
     made = opened(mechanism)
+    wanted = list(asked_of(made.domain, means or {}, ends))
+    wanted += [one for table in tables for one in cells(made.domain, table)]
     counts = report_counts(released, made, jobs, scheduler)
-    return frequencies(counts, made, level=level, others=others, seed=seed)
+    return frequencies(
+        counts, made, level=level, others=others, seed=seed, asked=wanted, registry=registry
+    )
 
 
 def frequencies(
@@ -236,6 +253,8 @@ def frequencies(
     level: float = 0.95,
     others: bool = False,
     seed: int = 0,
+    asked: Sequence[Asked] | None = None,
+    registry: bool = False,
 ) -> Frequencies:
     """Estimate frequencies from how often each report was made.
 
@@ -245,6 +264,9 @@ def frequencies(
         level: the confidence level of each interval.
         others: whether to compute other estimates and intervals, too.
         seed: the seed of the sampled posterior.
+        asked: means and others that are wanted; by default the mean of numbers, where the design is for
+            it.
+        registry: whether the rows were all people that the frequencies are about.
     """
     if not 0 < level < 1:
         raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
@@ -258,7 +280,9 @@ def frequencies(
             "other estimates are those of frequencies, and a mean alone is estimated"
         )
     n, moments = of.reported(counts), of.moments(counts, columns) if columns else []
-    found = [solved(part.estimates, n, level) for part in moments]
+    if registry:
+        moments = [_of_registry(part, n) for part in moments]
+    found = [solved(part.estimates, n, level, registry) for part in moments]
     free, explained = [~part.determined for part in found], True
     if any(part.any() for part in free):
         *ends, explained = of.ranges(counts, columns, free, level)
@@ -276,11 +300,25 @@ def frequencies(
             covariance[group.name] = np.where(known, moment.covariance(), np.nan)
     absent = tuple((group.name, label) for group, labels in listed for label in labels)
     about = n, level, {group.name: group.columns for group in groups}, words
-    asked = [mean_of(group) for group in column_groups(made.domain) if group.scores is not None]
+    asked = list(asked_of(made.domain, {})) if asked is None else asked
     more_found: tuple[Quantity, ...] = ()
     if asked:
-        more_found, covariance["quantities"] = quantities(of, counts, asked, level)
+        more_found, covariance["quantities"] = quantities(of, counts, asked, level, registry)
     return Frequencies(tuple(rows), *about, covariance, absent, explained, more_found)
+
+
+def _of_registry(of: Moments, n: int) -> Moments:
+    """Return the moments without the variance of the shares of a sample of n rows.
+
+    As that of the reports, it is divided by n − 1: what is released as it is keeps no error.
+    """
+    share, rest = of.estimates.mean, max(n - 1, 1)
+    spread = np.maximum(of.spread - share * (1 - share) / rest, 0.0)
+
+    def covariance() -> Array:
+        return of.covariance() - (np.diag(share) - np.outer(share, share)) / rest
+
+    return of._replace(spread=spread, covariance=covariance)
 
 
 def _present(group: Group) -> tuple[Group, list[str]]:

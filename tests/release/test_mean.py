@@ -247,7 +247,7 @@ def test_points_in_another_order_are_refuted(folder, tmp_path):
     ("words", "said"),
     [
         (("--mean", "age"), "--mean needs --range LOW,HIGH"),
-        (("--mean", "age", "--range", "0,x"), "--mean needs --range LOW,HIGH"),
+        (("--mean", "age", "--range", "0,x"), "--range must look like LOW,HIGH"),
         (("--mean", "age", "--range", "9,1"), "the range must be two finite numbers"),
         (("--mean", "age", "--range", "0,inf"), "the range must be two finite numbers"),
         (("--mean", "age", "--secret", "age", "--range", "0,9"), "give the columns to hide"),
