@@ -161,7 +161,8 @@ def _ends(
 
     Args:
         mean: m.
-        g1, g0: the variance is v g¹ + (1 − v) g⁰, less v² where that counts.
+        g1: the variance is v g¹ + (1 − v) g⁰, less v² where that counts.
+        g0: see g1.
         n: the number of reports.
         level: the probability with which one covers.
         squares: whether v² counts.
