@@ -12,6 +12,9 @@ from ldpopt.core.exact import OPEN, Claim, Verdict
 from ldpopt.core.rounding import at_least, in_full, plain_number
 from ldpopt.engine.verifying import NOT_CHECKED
 
+SHOWN = 5
+"""Measures that a printed audit shows."""
+
 
 @dataclass(frozen=True)
 class Empirical:
@@ -107,6 +110,17 @@ class Audit:
 
     def __getitem__(self, key: str) -> Measured:
         return next(measure for measure in self.measures if measure.key == key)
+
+    def __str__(self) -> str:
+        """Show the verdict and five measures, those with a promise first."""
+        first = sorted(self.measures, key=lambda measure: measure.promised is None)[:SHOWN]
+        rows = [
+            f"  {measure.name} ≈ {measure.value:.6g} {measure.unit}"
+            + ("" if measure.promised is None else f", promised {in_full(measure.promised)}")
+            for measure in first
+        ]
+        more = len(self.measures) - len(first)
+        return "\n".join([self.verdict, *rows, *([f"  {more} more in .measures"] if more > 0 else [])])
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; infinity is the word "inf"."""
