@@ -87,6 +87,7 @@ def attempt(task: Task, entrant: Entrant, rules: Rules, warm: set[str]) -> tuple
     """
     kind, limit = task.problem.kind, rules.limit
     row: Row = {"form": task.forms[0].name, "problem": kind, "instance": f"{kind} {task.label}"}
+    row["instance"] = task.label if task.size is None else row["instance"]
     row |= {"size": task.size, "seed": task.seed}
     row |= {"solver": entrant.name, "status": "refused", "reason": "", **dict.fromkeys(MEASURED)}
     try:

@@ -42,10 +42,14 @@ def experiment(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for a point; one that takes longer is left out.")
     ] = None,
+    keep_results: Annotated[
+        bool,
+        typer.Option("--keep-results", help="Write every certified result, for ldpopt verify DIR."),
+    ] = False,
 ) -> None:
     """Run a figure or study; a second run into the same directory only does what is missing.
 
-    Points are measured again if the experiment's source has changed. Ctrl-C keeps what is finished,
+    Points are measured again if the code that measures them has changed. Ctrl-C keeps what is finished,
     as CSV and figure; the same command goes on from there.
     """
     chosen = _chosen(name)
@@ -62,6 +66,7 @@ def experiment(
             progress=progress,
             force=force,
             time_limit=time_limit,
+            keep_results=keep_results,
         )
     if study.reused:
         say(f"{study.reused} of {len(study.rows)} points were there (--force measures them again)")

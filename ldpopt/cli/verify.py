@@ -14,20 +14,20 @@ import typer
 
 from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.checker.kernel.budget import MOST_SECONDS, SECONDS
-from ldpopt.checker.kernel.claims import GIVES_UP, Verdict, named
+from ldpopt.checker.kernel.claims import GIVES_UP, OPEN, Verdict, named
 from ldpopt.cli.options import AsJson, OwnProblem, know
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError
 
 
 def verify(
-    file: Annotated[Path, typer.Argument(help="A result file.")],
+    file: Annotated[Path, typer.Argument(help="A result file, or a directory with a manifest.")],
     budget: Annotated[
         float, typer.Option(min=0.001, max=MOST_SECONDS, help="Seconds; slower claims are undecided.")
     ] = SECONDS,
     problem: OwnProblem = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let the independent checker decide every claim of a result file.
+    """Let the independent checker decide every claim of a result file, or of all files of an artifact.
 
     Exit code 0: verified, 1: refuted, 2: unreadable, 3: undecided within the budget, 4: holds, but the
     promise is not decided, as it is about counts that are not in the file.
@@ -36,7 +36,8 @@ def verify(
         raise InvalidInputError("budget must be a number of seconds, not nan")
     know(problem)
     try:
-        found = _decide_and_print(file, budget, as_json)
+        decide = _decide_directory if file.is_dir() else _decide_and_print
+        found = decide(file, budget, as_json)
     except (LdpoptError, BrokenPipeError):
         raise
     except (*GIVES_UP, OSError) as error:  # beyond the memory, or a full disk: no verdict
@@ -70,6 +71,27 @@ def _decide_and_print(file: Path, budget: float, as_json: bool) -> Verdict:
         print(WORDS[verification.verdict])
     sys.stdout.flush()
     return verification.verdict
+
+
+def _decide_directory(directory: Path, budget: float, as_json: bool) -> Verdict:
+    """Print a line for every file, and what holds of all: the worst verdict of any."""
+    from ldpopt.engine.artifact import is_result, verify_artifact
+    from ldpopt.engine.verifying import WORDS
+
+    worst: Verdict = True
+    files = []
+    for name, found, said in verify_artifact(directory, budget):
+        files.append({"file": name, "verdict": WORDS[found], "reason": said})
+        if not as_json:
+            print(f"{name}: {said}")
+        worst = next(verdict for verdict in (False, None, OPEN, True) if verdict in (found, worst))
+    if as_json:
+        print(json.dumps({"verified": worst is True, "verdict": WORDS[worst], "files": files}))
+    else:
+        results = sum(is_result(file["file"]) for file in files)
+        others = "the other files are compared with the manifest alone"
+        print(f"{WORDS[worst]}: {results} result file{'s' if results != 1 else ''}; {others}")
+    return worst
 
 
 def _print_claims(lines: str) -> None:

@@ -104,11 +104,13 @@ class Result:
     def to_frame(self) -> Any:
         """Return the result as a pandas.DataFrame of one row; those of many results can be joined.
 
+        The parameters of the problem have columns of their names, except for those that the result has.
         The mechanism has a frame of its own, ``result.mechanism.to_frame()``.
         """
         names = ("value", "bound", "gap", "solver", "seconds")
         row = {"problem": self.problem.kind, "status": self.status.value}
-        return notebook.frame([row | {name: getattr(self, name) for name in names}])
+        row |= {name: getattr(self, name) for name in names}
+        return notebook.frame([self.problem.to_params() | row])
 
     def _summary(self) -> tuple[str, list[tuple[str, Any]]]:
         """Return a heading, and what is shown of a result on a screen."""

@@ -132,6 +132,8 @@ def solve_many(
     for problem in problems:
         limits = Limits.within(time_limit, gap=gap, seed=seed, progress=progress)
         results.append(_answered(problem, solver, options, limits, used, certify))
+    if (kept := _KEPT.get()) is not None and certify:
+        kept += results
     return results
 
 
@@ -252,6 +254,20 @@ def whole_answers() -> Iterator[None]:
         yield
     finally:
         _WHOLE.reset(token)
+
+
+_KEPT: ContextVar[list[Result] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def kept_results() -> Iterator[list[Result]]:
+    """Collect the certified results of every solve within."""
+    found: list[Result] = []
+    token = _KEPT.set(found)
+    try:
+        yield found
+    finally:
+        _KEPT.reset(token)
 
 
 def accepting(problem: Problem) -> Iterator[tuple[str, Form]]:

@@ -17,8 +17,9 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import write_whole
 from ldpopt.core.limits import Limits
 from ldpopt.core.workers import Parallel, workers
+from ldpopt.engine.artifact import RESULTS, write_manifest
 from ldpopt.engine.provenance import code_digest
-from ldpopt.engine.solving import environment, whole_answers
+from ldpopt.engine.solving import environment, kept_results, whole_answers
 from ldpopt.engine.source_digest import source_digest
 
 Row = dict[str, Any]
@@ -82,6 +83,7 @@ class Experiment:
         progress: Callable[[int, int], None] | None = None,
         force: bool = False,
         time_limit: float | None = None,
+        keep_results: bool = False,
     ) -> Study:
         """Measure every point, draw, conclude.
 
@@ -101,6 +103,8 @@ class Experiment:
             force: measure every point again.
             time_limit: seconds for a point; one that takes longer is left out. On a Dask cluster, whose
                 workers are threads, nothing can be interrupted.
+            keep_results: write the certified result of every solve into ``results`` of the directory,
+                and a manifest of all files, so that ``ldpopt verify DIRECTORY`` checks them.
 
         Raises:
             InvalidInputError: there is no such panel or method, or nothing is drawn at random, or every
@@ -112,7 +116,9 @@ class Experiment:
         places = workers(jobs, scheduler)
         Limits.within(time_limit)  # refuses what is no limit
         if out is None:
-            rows, _, late = _measured(self, points, places, None, progress, time_limit)
+            if keep_results:
+                raise InvalidInputError("results are kept in a directory: give out")
+            rows, _, late = _measured(self, points, places, None, progress, time_limit, False)
             missing = len(points) - len(rows) - late
             return Study(rows, [], self._conclusion(rows, points, whole), missing=missing, late=late)
         directory = Path(out)
@@ -123,10 +129,13 @@ class Experiment:
         journal = directory / f"{self.name}.journal.jsonl"
         if force:
             journal.unlink(missing_ok=True)
-        rows, reused, late = _measured(self, points, places, journal, progress, time_limit)
+        rows, reused, late = _measured(self, points, places, journal, progress, time_limit, keep_results)
         table = directory / f"{self.name}.csv"
         write_csv(table, rows)
         files = [table, *self.draw(rows, directory)]
+        if keep_results:
+            kept = [directory / name for row in rows for name in row["results"]]
+            files.append(write_manifest(directory, [*files, *kept]))
         missing = len(points) - len(rows) - late
         return Study(rows, files, self._conclusion(rows, points, whole), reused, missing, late)
 
@@ -203,7 +212,11 @@ def point_key(point: Point, code: str = "") -> str:
 
 
 def measure_row(
-    experiment: str, measure: Callable[..., Row], point: Point, time_limit: float | None = None
+    experiment: str,
+    measure: Callable[..., Row],
+    point: Point,
+    time_limit: float | None = None,
+    keep_results: bool = False,
 ) -> Row | None:
     """Measure one row with its provenance; None if that takes longer than it may.
 
@@ -214,14 +227,26 @@ def measure_row(
         measure: maps a point to its row.
         point: the parameters of the row.
         time_limit: seconds.
+        keep_results: whether the row has a column ``results``: what was certified, as files hold it.
     """
     limits = Limits.within(time_limit)
-    with whole_answers():  # what Ctrl-C leaves of a solve is not the row
+    with whole_answers(), kept_results() as kept:  # what Ctrl-C leaves of a solve is not the row
         found = limits.in_time(lambda: measure(**point), lambda: None)
     if found is None:
         return None
+    if keep_results:
+        found = {**found, "results": [one.to_json() for one in kept if one.value is not None]}
     provenance = {"experiment": experiment, "version": environment()["ldpopt"]}
     return {**provenance, "seed": None, "solver": None, **point, **found, "seconds": limits.elapsed()}
+
+
+def _written(results: list[dict[str, Any]], directory: Path, key: str) -> list[str]:
+    """Write the results of a row; return the names of their files."""
+    (directory / RESULTS).mkdir(exist_ok=True)
+    names = [f"{RESULTS}/{key}-{i}.json" for i in range(len(results))]
+    for name, result in zip(names, results, strict=True):
+        write_whole(directory / name, json.dumps(result, allow_nan=False) + "\n")
+    return names
 
 
 def read_journal(path: Path) -> dict[str, Row]:
@@ -285,6 +310,7 @@ def _measured(
     journal: Path | None,
     progress: Callable[[int, int], None] | None,
     time_limit: float | None,
+    keep_results: bool,
 ) -> tuple[list[Row], int, int]:
     """Measure the rows, in the order of the points; each new row is journalled at once.
 
@@ -292,20 +318,24 @@ def _measured(
     and of the points that took too long.
     """
     code = source_digest(experiment.measure) + code_digest()
-    keys = [point_key(point, code) for point in points]
+    keys = [point_key(point, code + ("with results" if keep_results else "")) for point in points]
     rows = {} if journal is None else read_journal(journal)
     todo = [(key, p) for key, p in zip(keys, points, strict=True) if key not in rows]
     late = 0
     try:
         with places as parallel:
             tasks = (
-                joblib.delayed(measure_row)(experiment.name, experiment.measure, p, time_limit)
+                joblib.delayed(measure_row)(
+                    experiment.name, experiment.measure, p, time_limit, keep_results
+                )
                 for _, p in todo
             )
             for (key, _), row in zip(todo, parallel(tasks), strict=True):
                 if row is None:
                     late += 1
                     continue
+                if keep_results and journal is not None:
+                    row["results"] = _written(row["results"], journal.parent, key)
                 rows[key] = row
                 if journal is not None:
                     append_line(journal, json.dumps({"key": key, "row": row}) + "\n")

@@ -21,7 +21,7 @@ from ldpopt.models.priors import Dirichlet
 
 def points(quick: bool) -> Iterable[Point]:
     """List randomised response on three values, priors with α = 1/2, 2, 5, growing n."""
-    counts = (5, 20, 80) if quick else (5, 10, 20, 40, 80, 160, 320, 10_000, 1_000_000)
+    counts = (5, 10, 20, 80) if quick else (5, 10, 20, 40, 80, 160, 320, 10_000, 1_000_000)
     return grid(alpha=(0.5, 2.0, 5.0), a=(3,), epsilon=(2.0,), n=counts)
 
 

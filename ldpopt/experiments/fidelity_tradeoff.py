@@ -46,7 +46,7 @@ def points(quick: bool) -> Iterable[Point]:
     """List sources, losses and levels."""
     sources = ["uniform-5", "zipf-5", "age-5"]
     sources += [] if quick else ["uniform-10", "uniform-20", "uniform-50", "age-10", "age-20", "age-50"]
-    levels = rounded(np.geomspace(0.1, 6, 3 if quick else 13))
+    levels = rounded(np.geomspace(0.1, 6, 5 if quick else 13))
     return grid(source=sources, loss=estimation_fidelity.LOSSES, epsilon=levels)
 
 

@@ -15,12 +15,13 @@ from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import Curve, curves, grid, save, where
 
 A = 3
+COUNTS = (1, 3, 10, 30, 100, 300, 1000, 10_000)
 STYLES = {"general": "o-", "GRR": "s--", "UE": "^:"}
 
 
 def points(quick: bool) -> Iterable[Point]:
     """List numbers of users for three values."""
-    return grid(case=STYLES, a=(A,), n=(10, 1000) if quick else (1, 3, 10, 30, 100, 300, 1000, 10_000))
+    return grid(case=STYLES, a=(A,), n=COUNTS[::2] if quick else COUNTS)
 
 
 def measure(case: str, a: int, n: int) -> Row:

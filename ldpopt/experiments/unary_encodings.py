@@ -16,7 +16,7 @@ NAMES = ("RAPPOR", "OUE", "BLH")
 
 def points(quick: bool) -> Iterable[Point]:
     """List the three encodings at several levels."""
-    levels = (0.5, 2.0) if quick else (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
+    levels = (0.5, 1.0, 2.0, 4.0) if quick else (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
     return grid(protocol=NAMES, epsilon=levels)
 
 

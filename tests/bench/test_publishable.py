@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 from naughty import Liar
@@ -16,6 +17,7 @@ from ldpopt.core import child_process
 from ldpopt.core import limits as all_limits
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits, on_processor_time
+from ldpopt.engine.plugins import load_object
 from ldpopt.engine.sweep import read_csv
 from ldpopt.solvers import SOLVERS
 
@@ -206,7 +208,7 @@ def test_a_directory_of_questions_is_a_test_set_with_a_name_and_a_hash(questions
         assert row["commit"]
         assert row["processor"]
     found = json.loads(ldpopt("bench", questions / "level-1.json", "--json", "--solvers", "cdd").out)
-    assert [row["instance"] for row in found["rows"]] == ["staircase level-1"]
+    assert [row["instance"] for row in found["rows"]] == ["level-1"]
     assert {"commit", "processor", "highspy", "cvxpy"} <= set(found["provenance"])
     with pytest.raises(InvalidInputError, match="sizes and draws are for random instances"):
         bench.run(questions, sizes=[3])
@@ -237,3 +239,13 @@ def test_rules_are_whole_numbers():
         with pytest.raises(InvalidInputError, match=next(iter(rule))):
             bench.run("staircase", sizes=[2], **rule)
     assert Rules().repeats == 1
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_the_test_set_is_what_its_tool_draws(tmp_path):
+    root = Path(__file__).parents[2]
+    load_object(f"{root}/tools/draw_test_set.py:write")(tmp_path)
+    committed = root / "docs" / "test-set"
+    drawn = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert len(drawn) >= 100
+    assert drawn == {path.name: path.read_text() for path in committed.iterdir()}

@@ -51,6 +51,7 @@ def test_results_are_rows_of_a_frame():
     result = solve(problem("staircase", epsilon=1, prior=[0.5, 0.5]))
     (row,) = result.to_frame().to_dict("records")
     assert (row["problem"], row["status"], row["value"]) == ("staircase", "optimal", result.value)
+    assert (row["epsilon"], row["prior"]) == (1, [0.5, 0.5])
 
 
 def test_editors_see_the_parameters_of_audit_and_report():
