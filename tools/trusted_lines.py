@@ -3,7 +3,8 @@
     python tools/trusted_lines.py
 
 A line counts if it holds code: no blank line, no comment, no docstring (the lemmas are in docstrings).
-The lines of a kind are those of its section and of all that this imports; a program may name any part.
+The lines of a kind are those of its section and of all that this imports; a program may name any part,
+and alone needs what functions import when they are called.
 The frame, which decides what all files have in common, has a row of its own, and is left out of the
 others.
 """
@@ -53,13 +54,19 @@ def _docstring_lines(tree: ast.AST) -> set[int]:
 
 
 @cache
-def imported(module: str) -> frozenset[str]:
-    """List a module of the checker and all modules of the checker that it imports, directly or not."""
-    nodes = (node for node in ast.walk(ast.parse(_path(module).read_text())))
+def imported(module: str, called: bool = False) -> frozenset[str]:
+    """List a module of the checker and all modules of the checker that it imports, directly or not.
+
+    Args:
+        module: its name.
+        called: whether to count what functions import when they are called.
+    """
+    tree = ast.parse(_path(module).read_text())
+    nodes = ast.walk(tree) if called else tree.body
     direct = {
         name for node in nodes if isinstance(node, ast.ImportFrom) for name in _named(node, module)
     }
-    return frozenset({module}).union(*map(imported, direct))
+    return frozenset({module}).union(*(imported(name, called) for name in direct))
 
 
 def _named(node: ast.ImportFrom, module: str) -> list[str]:
@@ -87,8 +94,9 @@ def needed(kind: str) -> tuple[str, frozenset[str]]:
     """Return the section of a kind, and what it imports; a program may name any part."""
     name, homes = frame.KINDS[kind], NOTIONS | OBJECTIVES["maximise"] | OBJECTIVES["minimise"]
     used = {"program": tuple(homes)}.get(kind, ("secret", *UTILITIES)) if name == "program" else ()
-    parts = (imported(f"kernel.proofs.{homes[part]}") for part in used)
-    return name, imported(f"statements.{name}").union(*parts)
+    called = kind == "program"
+    parts = (imported(f"kernel.proofs.{homes[part]}", called) for part in used)
+    return name, imported(f"statements.{name}", called).union(*parts)
 
 
 def table() -> str:

@@ -1,11 +1,15 @@
 """The page on certificates says how many lines of the checker have to be trusted."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from scripts import load
 
+from ldpopt import solve
 from ldpopt.checker import frame
+from ldpopt.problems import Staircase
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,3 +41,22 @@ def test_lines_of_code_are_not_docstrings_comments_or_blank(counting, monkeypatc
     (tmp_path / "one.py").write_text(source)
     monkeypatch.setattr(counting, "CHECKER", tmp_path)
     assert counting.code_lines("one") == 3
+
+
+def test_a_staircase_loads_no_more_than_is_counted(counting, tmp_path):
+    """What the table leaves out, the verdict on the file does without."""
+    path = tmp_path / "staircase.json"
+    solve(Staircase(1.0, [0.5, 0.3, 0.2])).save(path)
+    script = (
+        "import sys; from ldpopt.checker import frame; "
+        "from ldpopt.checker.kernel.claims import verdict; "
+        "from ldpopt.checker.kernel.reading import parse; "
+        "assert verdict(frame.check(parse(open(sys.argv[1], 'rb').read()))) is True; "
+        "print(*(name for name in sys.modules if name.startswith('ldpopt.checker.')))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True
+    )
+    loaded = {name.removeprefix("ldpopt.checker.") for name in run.stdout.split()}
+    counted = counting.needed("staircase")[1] | counting.imported("frame")
+    assert loaded - counted <= {"kernel", "kernel.proofs", "statements"}

@@ -37,7 +37,6 @@ from ..kernel.proofs.differences import Part
 from ..kernel.proofs.named_parts import MOST_INPUTS, MOST_LISTED, NOTIONS, OBJECTIVES, Named, read_part
 from ..kernel.proofs.objective_parts import Objective, unstated
 from ..kernel.proofs.private_rows import level_claims, read_matrix, stochastic
-from ..kernel.proofs.two_reports import gains
 from ..kernel.proofs.weak_duality import (
     DUAL,
     PROOF,
@@ -220,6 +219,8 @@ def _bound(case: Case) -> Iterator[Claim]:
 
 def _bound_of_two(case: Case, asked: Question) -> Claim:
     """Claim the bound of mechanisms of at most two reports; the proof has cuts at most."""
+    from ..kernel.proofs.two_reports import gains
+
     if set(case.proof) - {"cuts", "privacy"}:
         raise UnreadableError(
             "certificate.proof must be empty, but for cuts and privacy, where max_outputs is 2"

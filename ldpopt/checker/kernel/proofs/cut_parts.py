@@ -40,7 +40,8 @@ from ..reading import UnreadableError
 from ..schema import EPSILON, Anything, List, Number, Record, Whole
 from ..units import UNIT, Vector, units_down, units_up
 from .differences import Budget, Difference, Part
-from .privacy_parts import LEAKAGE, one, several
+from .hidden_parts import one, several
+from .privacy_parts import LEAKAGE
 from .private_rows import Rows, is_stochastic
 from .selection_trees import Node, Tree, by_secret, leaks_within, selects
 from .set_privacy import is_set_private

@@ -18,10 +18,11 @@ MOST_INPUTS = 4096
 MOST_LISTED = 400
 """The most inputs whose pairs are listed."""
 OF_LISTS = (
-    *("ldp", "secret", "pairs", "metric", "given", "pml", "information-privacy", "sensitive"),
+    *("pairs", "metric", "given", "pml", "information-privacy", "sensitive"),
     *("scenarios", "cone", "maximal-leakage"),
 )
 NOTIONS = {
+    **dict.fromkeys(("ldp", "secret"), "hidden_parts"),
     **dict.fromkeys(OF_LISTS, "privacy_parts"),
     **dict.fromkeys(("robust", "renyi", "statistic-leakage"), "cut_parts"),
 }

@@ -6,8 +6,8 @@ is the probability of the report y where the input is x, and w a column of W.
 
 | part | says |
 |---|---|
-| ldp | w_x ≤ e^ε w_z for all x, z; with δ: Σ_y (w_x − e^ε w_z)⁺ ≤ δ |
-| secret | w_x ≤ e^ε w_z where the secrets of x and z differ |
+| ldp | w_x ≤ e^ε w_z for all x, z; with δ: Σ_y (w_x − e^ε w_z)⁺ ≤ δ; see :mod:`hidden_parts` |
+| secret | w_x ≤ e^ε w_z where the secrets of x and z differ; see :mod:`hidden_parts` |
 | pairs | w_x ≤ e^(level of x, z) w_z; null is no constraint |
 | metric | w_x ≤ e^(ε · distance of x, z) w_z |
 | given | inputs (s, u): w_x ≤ e^ε w_z where s differs and u is the same |
@@ -35,7 +35,6 @@ from typing import Any
 
 from ..budget import counted
 from ..claims import quoted
-from ..labels import Labels
 from ..reading import UnreadableError
 from ..schema import (
     EPSILON,
@@ -51,23 +50,13 @@ from ..schema import (
     Whole,
 )
 from ..units import Vector
-from .differences import Budget, Cone, Difference, Part
+from .differences import Budget, Difference, Part
+from .hidden_parts import count, one, ratios
 from .named_parts import MOST_INPUTS
-from .private_rows import hidden
 
 MOST_DISTANCE = 1e6
 LARGEST = 1e15
 """The largest entry of a row of a cone."""
-
-
-def one(x: int) -> Vector:
-    """Return the unit vector of an input."""
-    return {x: Fraction(1)}
-
-
-def _ratios(pairs: Iterable[tuple[int, int]], level: Fraction) -> Cone:
-    """Say w_x ≤ e^level w_z for every pair (x, z)."""
-    return tuple(Difference(one(x), one(z), level) for x, z in pairs)
 
 
 def _cone_of(words: str, rows: Iterable[Difference], widths: Sequence[int] = ()) -> Part:
@@ -78,37 +67,6 @@ def _cone_of(words: str, rows: Iterable[Difference], widths: Sequence[int] = ())
             "a notion of privacy must ask for something: every mechanism keeps this one"
         )
     return Part(words, lambda: (cone,), widths=widths)
-
-
-def _hidden(secrets: tuple[Any, ...], epsilon: float) -> Part:
-    """Say w_x ≤ e^ε w_z for inputs of different secrets."""
-
-    def cones() -> Sequence[Cone]:
-        pairs = permutations(range(len(secrets)), 2)
-        apart = ((x, z) for x, z in pairs if secrets[x] != secrets[z])
-        return (_ratios(apart, Fraction(epsilon)),)
-
-    return Part(hidden(secrets, epsilon), cones, (), secrets, epsilon)
-
-
-def _ldp(part: dict[str, Any], k: int) -> Part:
-    epsilon, delta = part["epsilon"], part.get("delta", 0.0)
-    if not delta:
-        return _hidden(tuple(range(k)), epsilon)
-    words = (
-        f"every set of reports has p ≤ e^{epsilon!r} p' + {delta!r} for its probabilities at any two "
-        "inputs"
-    )
-    nothing = Difference({}, {})
-    differences = _ratios(permutations(range(k), 2), Fraction(epsilon))
-    spent = ((nothing, difference) for difference in differences)
-    return Part(words, budgets=tuple(Budget(pieces, Fraction(delta)) for pieces in spent))
-
-
-def _secret(part: dict[str, Any], k: int) -> Part:
-    epsilon, secrets = part["epsilon"], tuple(part["secrets"])
-    several(secrets, k)
-    return _hidden(secrets, epsilon)
 
 
 def _pairs(part: dict[str, Any], k: int) -> Part:
@@ -143,13 +101,13 @@ def _metric(part: dict[str, Any], k: int) -> Part:
 
 def _given(part: dict[str, Any], k: int) -> Part:
     epsilon, (secrets, public) = part["epsilon"], part["shape"]
-    _count("shape, multiplied,", secrets * public, k)
+    count("shape, multiplied,", secrets * public, k)
     pairs = ((x, z) for x, z in permutations(range(k), 2) if x % public == z % public)
     words = (
         f"its entries for inputs (s, u) with the same u, out of {secrets} × {public}, differ by at most "
         f"a factor e^{epsilon!r}"
     )
-    return _cone_of(words, _ratios(pairs, Fraction(epsilon)), [public])
+    return _cone_of(words, ratios(pairs, Fraction(epsilon)), [public])
 
 
 def _vector(entries: Iterable[Fraction]) -> Vector:
@@ -158,7 +116,7 @@ def _vector(entries: Iterable[Fraction]) -> Vector:
 
 def _pml(part: dict[str, Any], k: int) -> Part:
     epsilon, prior = part["epsilon"], part["prior"]
-    _count("prior", len(prior), k)
+    count("prior", len(prior), k)
     mean, level = _vector(prior), Fraction(epsilon)
     words = f"no report is over e^{epsilon!r} times as likely at an input as on average over the prior"
     return _cone_of(words, (Difference(one(x), mean, level) for x in range(k)))
@@ -180,7 +138,7 @@ def _sensitive(part: dict[str, Any], k: int) -> Part:
         raise UnreadableError(
             f"inputs must be one or more different numbers of inputs, from 0 to {k - 1}"
         )
-    private = _ratios(permutations(range(k), 2), Fraction(epsilon))
+    private = ratios(permutations(range(k), 2), Fraction(epsilon))
     alone = tuple(
         tuple(Difference(one(z), {}) for z in range(k) if z != x) for x in range(k) if x not in inputs
     )
@@ -194,7 +152,7 @@ def _sensitive(part: dict[str, Any], k: int) -> Part:
 def _scenarios(part: dict[str, Any], k: int) -> Part:
     level, rows = Fraction(part["epsilon"]), []
     for joint in part["distributions"]:
-        _count("each of distributions", sum(map(len, joint)), k)
+        count("each of distributions", sum(map(len, joint)), k)
         wide = len(joint[0])
         given = [
             {s * wide + u: p / sum(row) for u, p in enumerate(row) if p}
@@ -212,7 +170,7 @@ def _scenarios(part: dict[str, Any], k: int) -> Part:
 def _cone(part: dict[str, Any], k: int) -> Part:
     rows = []
     for row in part["rows"]:
-        _count("each row of the cone", len(row), k)
+        count("each row of the cone", len(row), k)
         entries = [Fraction(entry) for entry in row]
         rows.append(
             Difference(
@@ -232,20 +190,6 @@ def _maximal_leakage(part: dict[str, Any], k: int) -> Part:
     return Part(words, budgets=(Budget(largest, Fraction(1), Fraction(leakage)),))
 
 
-def _count(name: str, given: int, k: int) -> None:
-    if given != k:
-        raise UnreadableError(f"{name} must be {k}, the number of inputs, not {given}")
-
-
-def several(secrets: Sequence[Any], k: int) -> None:
-    """Refuse labels that are not one for each input, or that are all alike."""
-    _count("secrets", len(secrets), k)
-    if len(set(secrets)) < 2:
-        raise UnreadableError(
-            "secrets must be at least two different labels: with one nothing is hidden"
-        )
-
-
 def _square(name: str, rows: list[list[Any]], k: int) -> None:
     if len(rows) != k or any(len(row) != k for row in rows):
         raise UnreadableError(f"{name} must be a matrix of {k} × {k}, a row and a column for each input")
@@ -254,8 +198,6 @@ def _square(name: str, rows: list[list[Any]], k: int) -> None:
 LEVEL = Nullable(Number(0, MOST_EPSILON))
 LEAKAGE = Number(above=0, most=MOST_EPSILON)
 PARTS: dict[str, tuple[Record, Callable[[dict[str, Any], int], Part]]] = {
-    "ldp": (Record({"epsilon": EPSILON}, {"delta": Number(0, below=1)}), _ldp),
-    "secret": (Record({"epsilon": EPSILON, "secrets": Labels(2)}), _secret),
     "pairs": (Record({"levels": List(List(LEVEL, 2), 2)}), _pairs),
     "metric": (
         Record({"epsilon": EPSILON, "distances": Matrix(Number(0, MOST_DISTANCE), 2, 2)}),

@@ -37,7 +37,6 @@ from ..schema import Anything, List, Matrix, Number, Record, Whole
 from . import corners
 from .column_utilities import MOST_DUAL, UTILITIES
 from .differences import Budget, Difference, Part, dot
-from .extreme_rays import extreme_rays
 from .objective_parts import Objective, Vectors
 
 
@@ -292,6 +291,8 @@ def lifted_rows(
 
 def _on_rays(proof: Proof, asked: Question) -> bool | None:
     """See the module; a budget without a price may be dropped, as it plays no part."""
+    from .extreme_rays import extreme_rays
+
     k, gain, found = asked.objective.inputs, asked.objective.tangent(proof.vectors), True
     priced = [(b, price) for b, price in zip(asked.budgets, proof.prices, strict=True) if price]
     budgets, prices = [b for b, _ in priced], [price for _, price in priced]
