@@ -87,6 +87,7 @@ def design(
     top: given.TopOption = None,
     levels: given.LevelsOption = None,
     missing: given.Missing = "refuse",
+    person: given.Person = "",
     sep: given.Separator = None,
     encoding: given.Encoding = "utf-8",
     text: given.TextColumns = "",
@@ -122,7 +123,6 @@ def design(
     from ldpopt.release import comparing, designing
     from ldpopt.release.public_design import public_path
     from ldpopt.release.recoverable_counts import APPROXIMATELY, EDGES, EXACTLY
-    from ldpopt.tables.batches import open_table
 
     if time_limit is None:
         time_limit = comparing.TOGETHER if compare else designing.SECONDS
@@ -136,7 +136,7 @@ def design(
         check_output(file, force, table)
     with watching(f"reading {table}", seconds) as watch:
         made = designing.design(
-            open_table(table, sep=sep, encoding=encoding),
+            given.opened(table, sep, encoding, person),
             [mean] if mean else given.split_columns(secret),
             given.split_columns(public),
             mean_over=ends,
@@ -189,7 +189,7 @@ def design(
     else:
         if found:
             print_comparison(found, made, goal, asked)
-        reading = _reading(sep, encoding, missing)
+        reading = _reading(sep, encoding, missing, person)
         best = goal == "estimates" and method == "auto"  # for frequencies, there is no better to advise
         _print_design(_facts(made, table, reading, out, asked, best), explain)
     raise typer.Exit(EXIT_CODES[made.verification.verdict])
@@ -201,10 +201,11 @@ def _robustness(robust: str | None, known: bool) -> str:
     return "known" if known else robust or "all"
 
 
-def _reading(sep: str | None, encoding: str, missing: str) -> list[str]:
+def _reading(sep: str | None, encoding: str, missing: str, person: str) -> list[str]:
     """Return the options with which the next command reads the table as this one did."""
     options = [] if sep is None else ["--sep", sep]
     options += [] if encoding == "utf-8" else ["--encoding", encoding]
+    options += ["--id", person] if person else []
     return [*options, *(["--missing", "drop"] if missing == "drop" else [])]
 
 

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import AsJson, Force, Jobs, MechanismFile, Scheduler, read_ends, read_means
+from ldpopt.cli.options import (
+    AsJson,
+    Force,
+    Jobs,
+    MechanismFile,
+    Scheduler,
+    read_ends,
+    read_means,
+    read_shares,
+)
 from ldpopt.cli.terminal import check_picture, end_as_decided, hang, print_table, save_plot, watching
 
 if TYPE_CHECKING:
@@ -36,8 +45,12 @@ def estimate(
         list[str] | None,
         typer.Option(help="COLUMN: the mean of its numbers; COLUMN=1,2,3: what its values stand for."),
     ] = None,
+    shares: Annotated[
+        list[str] | None,
+        typer.Option("--quantile", help="COLUMN=0.25,0.5: quantiles of a column of numbers in bins."),
+    ] = None,
     between: Annotated[
-        str, typer.Option("--range", metavar="LOW,HIGH", help="The ends of the bins of --mean.")
+        str, typer.Option("--range", metavar="LOW,HIGH", help="Where first and last bin end.")
     ] = "",
     queries: Annotated[
         list[str] | None,
@@ -65,7 +78,7 @@ def estimate(
 
     if plot is not None:
         check_picture(plot, force, released, mechanism)
-    means, ends = read_means(mean), read_ends(between)
+    means, ends, quantiles = read_means(mean), read_ends(between), read_shares(shares)
     made = load_mechanism(mechanism)
     check_certificate(made)
     with watching(f"estimating from {released}" + (", by every method" if others else "")):
@@ -77,6 +90,7 @@ def estimate(
             seed=seed,
             means=means,
             ends=ends,
+            shares=quantiles,
             tables=[query.split("*") for query in queries or []],
             registry=registry,
             jobs=jobs,
@@ -124,7 +138,7 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
         shown = [tuple(cells) for cells in zip(*columns.values(), strict=True)]
         spare = ("least squares", "maximum likelihood", *reversed(tuple(columns)[4:]))
         print_table(tuple(columns), shown, (name,), title, spare)
-    if found.quantities:
+    if found.quantities or found.quantiles:
         _print_quantities(found, percent)
     hang(
         "",
@@ -162,13 +176,15 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
 def _print_quantities(found: Frequencies, percent: str) -> None:
     """Print means and others, in their units, with as many digits as the standard error needs."""
     rows = []
-    for row in found.quantities:
+    for row in (*found.quantities, *found.quantiles):
         said = "not determined", "–", f"{row.low:.6g} – {row.high:.6g}"
         if row.estimate is not None and row.standard_error:
             digits = max(0, 2 - math.floor(math.log10(row.standard_error)))
             numbers = (row.estimate, row.standard_error, row.low, row.high)
             estimate, error, low, high = (f"{number:,.{digits}f}" for number in numbers)
             said = estimate, error, f"{low} – {high}"
+        elif row.estimate is not None:
+            said = f"{row.estimate:,.4g}", "–", f"{row.low:g} – {row.high:g}"
         rows.append((row.name, *said))
     titles = ("quantity", "estimate", "standard error", f"{percent} interval")
     print_table(titles, rows, ("quantity",))

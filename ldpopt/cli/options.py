@@ -51,6 +51,10 @@ PublicColumns = Annotated[
 QueriedColumns = Annotated[
     str, typer.Option(help="Columns whose frequencies are wanted, comma-separated; default: all.")
 ]
+Person = Annotated[
+    str,
+    typer.Option("--id", help="The column that says who it is: the first row of each person counts."),
+]
 Significance = Annotated[float, typer.Option(help="Significance level of the χ² set.")]
 BinsOption = Annotated[
     list[str] | None,
@@ -148,6 +152,21 @@ def read_ends(ends: str) -> list[float] | None:
     return [low, high]
 
 
+def read_shares(given: list[str] | None) -> dict[str, list[float]]:
+    """Read ``COLUMN=0.25,0.5``: which quantiles of a column are wanted."""
+    found = {}
+    for one in given or []:
+        name, _, numbers = one.rpartition("=")
+        try:
+            shares = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            shares = []
+        if not name or not shares or not all(0 < share < 1 for share in shares):
+            raise InvalidInputError(f"--quantile must look like age=0.25,0.5, not {one!r}")
+        found[name] = shares
+    return found
+
+
 def read_means(given: list[str] | None) -> dict[str, list[float] | None]:
     """Read ``COLUMN``, or ``COLUMN=1,2,3`` with the numbers that its values stand for."""
     found: dict[str, list[float] | None] = {}
@@ -231,7 +250,25 @@ def _bins(spec: str) -> int | list[float] | list[str] | None:
     return int(edges[0]) if single else edges or None
 
 
-def prepared(table: str, made: AnyDesign, missing: str, sep: str | None, encoding: str) -> TableReader:
+def opened(table: str, sep: str | None, encoding: str, person: str = "") -> TableReader:
+    """Open a table, of each person the first row alone.
+
+    Args:
+        table: its name.
+        sep: the character between the columns of a text file.
+        encoding: the encoding of a text file.
+        person: the column that says who it is; empty for every row.
+    """
+    from ldpopt.tables.batches import open_table
+    from ldpopt.tables.first_rows import FirstRows
+
+    reader = open_table(table, sep=sep, encoding=encoding)
+    return FirstRows(reader, person) if person else reader
+
+
+def prepared(
+    table: str, made: AnyDesign, missing: str, sep: str | None, encoding: str, person: str = ""
+) -> TableReader:
     """Open a table for a mechanism.
 
     Args:
@@ -240,13 +277,13 @@ def prepared(table: str, made: AnyDesign, missing: str, sep: str | None, encodin
         missing: "refuse", or "drop" to leave out rows with any other empty cell.
         sep: the character between the columns of a text file.
         encoding: the encoding of a text file.
+        person: the column that says who it is; empty for every row.
     """
     from ldpopt.core.validate import choice
-    from ldpopt.tables.batches import open_table
     from ldpopt.tables.cells import CompleteRows
 
     choice("missing", missing, ("refuse", "drop"))
-    reader = open_table(table, sep=sep, encoding=encoding)
+    reader = opened(table, sep, encoding, person)
     if missing == "refuse":
         return reader
     needed = [column for column in made.domain.all_columns if not column.missing]

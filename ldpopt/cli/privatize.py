@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import Encoding, Jobs, MechanismFile, Scheduler, Separator, TableName, prepared
+from ldpopt.cli.options import (
+    Encoding,
+    Jobs,
+    MechanismFile,
+    Person,
+    Scheduler,
+    Separator,
+    TableName,
+    prepared,
+)
 from ldpopt.cli.terminal import check_output, counting, end_as_decided, say, tell, watching
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import SECONDS
@@ -15,6 +24,7 @@ from ldpopt.core.exact import SECONDS
 if TYPE_CHECKING:
     from ldpopt.release.designing import AnyDesign
     from ldpopt.release.table_fit import Agreement
+    from ldpopt.tables.batches import TableReader
 
 
 def privatize(
@@ -34,6 +44,7 @@ def privatize(
         str,
         typer.Option(help="Rows with an empty cell (and no value for it): refuse or drop."),
     ] = "refuse",
+    person: Person = "",
     sep: Separator = None,
     encoding: Encoding = "utf-8",
     max_level: Annotated[
@@ -94,7 +105,7 @@ def privatize(
         tell(f"warning: {beware}")
     found: list[Agreement | None] = []
     listed: list[release_ledger.Release] = []
-    reader = prepared(table, made, missing, sep, encoding)
+    reader = prepared(table, made, missing, sep, encoding, person)
     with watching(f"checking the certificate of {mechanism}", SECONDS):
         releasing.check_certificate(made)
     with counting("rows") as count:
@@ -113,13 +124,10 @@ def privatize(
             scheduler=scheduler,
         )
     row = "complete row" if isinstance(reader, CompleteRows) else "row"
+    if person:
+        row = f"{row.replace('row', 'first row')} of a {person}"
     say(f"wrote {rows:,} reports to {out}, one for each {row} of {table}: {releasing.in_words(made)}")
-    if isinstance(reader, CompleteRows):
-        tell(f"note: {reader.in_words}")
-    for column in made.domain.all_columns:
-        if column.range is not None:
-            low, high = column.range
-            tell(f"note: numbers of {column.name} outside {low:g} to {high:g} count as the nearer end")
+    _remark(made, reader)
     _compare(made, found[0], seed is None)
     total = len(listed)
     run = listed[-1].run
@@ -144,6 +152,19 @@ def _void(mechanism: Path, run: str) -> None:
         f"the run {run} ({found.date}, {found.file}) is void and does not count; whoever has a copy of "
         "its file knows its reports all the same"
     )
+
+
+def _remark(made: AnyDesign, reader: TableReader) -> None:
+    """Say which rows were left out, and which numbers changed."""
+    from ldpopt.tables.cells import CompleteRows
+    from ldpopt.tables.first_rows import FirstRows
+
+    if isinstance(reader, CompleteRows | FirstRows):
+        tell(f"note: {reader.in_words}")
+    for column in made.domain.all_columns:
+        if column.range is not None:
+            low, high = column.range
+            tell(f"note: numbers of {column.name} outside {low:g} to {high:g} count as the nearer end")
 
 
 def _compare(made: AnyDesign, found: Agreement | None, kept: bool = True) -> None:

@@ -119,6 +119,16 @@ class Moments(NamedTuple):
     spread: Array
     covariance: Callable[[], Array]
 
+    def of_registry(self, n: int) -> Moments:
+        """Return the moments of frequencies without the variance of a sample of n rows.
+
+        As that of the reports, it is divided by n − 1: what is released as it is keeps no error.
+        """
+        share, rest = self.estimates.mean, max(n - 1, 1)
+        spread = np.maximum(self.spread - share * (1 - share) / rest, 0.0)
+        sampled = (np.diag(share) - np.outer(share, share)) / rest
+        return self._replace(spread=spread, covariance=lambda: self.covariance() - sampled)
+
     def combined(self, rows: Array) -> Moments:
         """Return the moments of linear functions of the estimates, a row of coefficients each."""
         together: Array = rows @ self.covariance() @ rows.T

@@ -10,7 +10,7 @@ import numpy as np
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.release.accuracy import Group, column_groups
-from ldpopt.release.quantities import Asked, Share
+from ldpopt.release.quantities import Asked, Quantity, Share
 from ldpopt.tables.cells import is_number
 from ldpopt.tables.domain import Column, Domain
 
@@ -71,13 +71,8 @@ def _scores(
             )
         found = list(given)
     elif column.edges:
-        if ends is None or not ends[0] < column.edges[0] <= column.edges[-1] < ends[1]:
-            raise InvalidInputError(
-                f"the mean of the bins of {column.name!r} needs where the first begins and the last "
-                f"ends, beyond {column.edges[0]:g} and {column.edges[-1]:g} (--range LOW,HIGH), or the "
-                f"numbers that they stand for (--mean {column.name}=1,2,…)"
-            )
-        sides = list(pairwise((ends[0], *column.edges, ends[1])))
+        first, last = column_ends(column, ends)
+        sides = list(pairwise((first, *column.edges, last)))
         found = [(low + high) / 2 for low, high in sides]
         binning = max(high - low for low, high in sides) / 2
     elif not column.text and all(is_number(value) for value in column.values[:count]):
@@ -88,6 +83,66 @@ def _scores(
             f"{column.name}={','.join(map(str, range(1, count + 1)))})"
         )
     return np.array([*found, *([np.nan] * column.missing)]), binning
+
+
+def column_ends(column: Column, ends: Sequence[float] | None) -> Sequence[float]:
+    """Return where the first bin begins and the last one ends, beyond the edges."""
+    if ends is None or not ends[0] < column.edges[0] <= column.edges[-1] < ends[1]:
+        raise InvalidInputError(
+            f"the bins of {column.name!r} have no middles unless it is known where the first begins and "
+            f"the last ends, beyond {column.edges[0]:g} and {column.edges[-1]:g}: give --range LOW,HIGH,"
+            f" or for a mean the numbers that they stand for (--mean {column.name}=1,2,…)"
+        )
+    return ends
+
+
+class BinnedColumn:
+    """A column of numbers in bins, and the share of the numbers below each edge, which is wanted.
+
+    Args:
+        domain: the columns of the design.
+        name: the column.
+        ends: where its first bin begins and its last one ends.
+    """
+
+    def __init__(self, domain: Domain, name: str, ends: Sequence[float] | None) -> None:
+        binned = {c.name: c for c in domain.all_columns if c.edges and not c.time}
+        if name not in binned:
+            known = ", ".join(binned) or "and the design has none (--bins)"
+            raise InvalidInputError(
+                f"a quantile must be that of a column of numbers in bins, {known}, not {name!r}"
+            )
+        (group,), self.column = column_groups(domain, [name]), binned[name]
+        self.ends, own = column_ends(self.column, ends), None
+        if self.column.missing:
+            own = (group.codes != self.column.missing_code).astype(float)
+        self.below = [
+            Asked(f"below {edge:g}", Share((group.codes <= i).astype(float), own))
+            for i, edge in enumerate(self.column.edges)
+        ]
+
+    def quantile(self, share: float, below: Sequence[Quantity]) -> Quantity:
+        """Bound a quantile by the edges of bins, and estimate it within the bin that it lies in.
+
+        It lies above an edge if the share below that edge is less than its own, and below one if it is
+        more: the interval ends at the nearest edges of which the reports say so. So it has the error of
+        the bins in it, too. The estimate takes the numbers of a bin as spread evenly.
+
+        Args:
+            share: which quantile, 0.5 for the median.
+            below: the share of the numbers below each edge, as estimated.
+        """
+        name, edges = f"{share:g}-quantile of {self.column.name}", self.column.edges
+        first, last = self.ends
+        low = max((e for e, own in zip(edges, below, strict=True) if own.high < share), default=first)
+        high = min((e for e, own in zip(edges, below, strict=True) if own.low > share), default=last)
+        if not all(own.determined for own in below) or low >= high:
+            return Quantity(name, float(first), float(last), determined=False)
+        places = [first, *edges, last]
+        risen = np.maximum.accumulate([0.0, *np.clip([own.estimate for own in below], 0, 1), 1.0])
+        value = float(np.clip(np.interp(share, risen, places), low, high))
+        i = min(int(np.searchsorted(places, value, side="right")), len(places) - 1)
+        return Quantity(name, float(low), float(high), True, value, None, places[i] - places[i - 1])
 
 
 def cells(domain: Domain, names: Sequence[str]) -> Iterator[Asked]:

@@ -28,6 +28,7 @@ from ldpopt.release.question import MOST_PUBLIC, Question
 from ldpopt.release.several_reports import LEVELS, several
 from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.domain import Domain
+from ldpopt.tables.first_rows import FirstRows
 from ldpopt.tables.number_survey import number_survey
 from ldpopt.tables.survey import Bins, survey
 
@@ -192,6 +193,8 @@ def design(
             column = _only_column(secret, public, bins, text, top, levels)
             domain, counts = number_survey(table, column, mean_over, missing=missing, warn=warn)
             robust = "all"
+    if warn is not None and isinstance(table, FirstRows):
+        warn(table.in_words)
     named = goal == "estimates" or method in ("queries", "sampled", "split")
     column_groups(domain, queries)  # refuses a name that is no column
     wanted = query_rows(domain, queries) if named and counts.size <= MOST_ROWS else None

@@ -24,10 +24,10 @@ from ldpopt.measures import estimators
 from ldpopt.measures.confidence_ranges import confidence_intervals
 from ldpopt.measures.frequency_intervals import Estimates, solved
 from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior
-from ldpopt.mechanisms.randomizer import Column, Moments
+from ldpopt.mechanisms.randomizer import Column
 from ldpopt.models.priors import Dirichlet
 from ldpopt.release.accuracy import Group, estimated_groups
-from ldpopt.release.asked_quantities import cells
+from ldpopt.release.asked_quantities import BinnedColumn, cells
 from ldpopt.release.asked_quantities import means as asked_of
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.quantities import Asked, Quantity, quantities
@@ -114,6 +114,7 @@ class Frequencies:
         explained: whether data exist that the ranges of undetermined frequencies could come from; if
             not, by chance of at most 1 − level, they are those of the nearest reports.
         quantities: means and others that were asked for; their covariance is that of "quantities".
+        quantiles: those of binned columns that were asked for.
     """
 
     rows: tuple[Frequency, ...]
@@ -125,6 +126,7 @@ class Frequencies:
     absent: tuple[tuple[str, str], ...] = ()
     explained: bool = True
     quantities: tuple[Quantity, ...] = ()
+    quantiles: tuple[Quantity, ...] = ()
 
     def group(self, name: str) -> tuple[Frequency, ...]:
         """Return the rows of one group."""
@@ -158,6 +160,7 @@ class Frequencies:
             "absent": [{"group": group, "label": label} for group, label in self.absent],
             "frequencies": [row.plain() for row in self.rows],
             "quantities": [row.plain() for row in self.quantities],
+            "quantiles": [row.plain() for row in self.quantiles],
             "covariance": {
                 group: [[None if math.isnan(cell) else cell for cell in row] for row in rows.tolist()]
                 for group, rows in self.covariance.items()
@@ -204,6 +207,7 @@ def estimate(
     means: Mapping[str, Sequence[float] | None] | None = None,
     ends: Sequence[float] | None = None,
     tables: Sequence[Sequence[str]] = (),
+    shares: Mapping[str, Sequence[float]] | None = None,
     registry: bool = False,
     jobs: int = 1,
     scheduler: str | None = None,
@@ -221,6 +225,7 @@ def estimate(
         means: columns whose means are wanted, with the numbers that their values stand for, or None.
         ends: where the first bin of such a column begins and the last one ends.
         tables: cross tables that are wanted, each the names of its columns.
+        shares: binned columns whose quantiles are wanted, each with the shares below: 0.5 is the median.
         registry: whether the rows were all people that the frequencies are about, not a sample of them:
             standard errors and intervals are then those of the reports alone.
         jobs: worker processes on this machine, which count the parts of a released directory.
@@ -240,10 +245,17 @@ def estimate(
     made = opened(mechanism)
     wanted = list(asked_of(made.domain, means or {}, ends))
     wanted += [one for table in tables for one in cells(made.domain, table)]
+    bins = [BinnedColumn(made.domain, name, ends) for name in shares or {}]
     counts = report_counts(released, made, jobs, scheduler)
-    return frequencies(
+    found = frequencies(
         counts, made, level=level, others=others, seed=seed, asked=wanted, registry=registry
     )
+    below = [(of, quantities(made.randomizer, counts, of.below, level, registry).rows) for of in bins]
+    wanted_shares = (shares or {}).values()
+    known = (
+        of.quantile(q, rows) for (of, rows), qs in zip(below, wanted_shares, strict=True) for q in qs
+    )
+    return replace(found, quantiles=tuple(known))
 
 
 def frequencies(
@@ -281,7 +293,7 @@ def frequencies(
         )
     n, moments = of.reported(counts), of.moments(counts, columns) if columns else []
     if registry:
-        moments = [_of_registry(part, n) for part in moments]
+        moments = [part.of_registry(n) for part in moments]
     found = [solved(part.estimates, n, level, registry) for part in moments]
     free, explained = [~part.determined for part in found], True
     if any(part.any() for part in free):
@@ -305,20 +317,6 @@ def frequencies(
     if asked:
         more_found, covariance["quantities"] = quantities(of, counts, asked, level, registry)
     return Frequencies(tuple(rows), *about, covariance, absent, explained, more_found)
-
-
-def _of_registry(of: Moments, n: int) -> Moments:
-    """Return the moments without the variance of the shares of a sample of n rows.
-
-    As that of the reports, it is divided by n − 1: what is released as it is keeps no error.
-    """
-    share, rest = of.estimates.mean, max(n - 1, 1)
-    spread = np.maximum(of.spread - share * (1 - share) / rest, 0.0)
-
-    def covariance() -> Array:
-        return of.covariance() - (np.diag(share) - np.outer(share, share)) / rest
-
-    return of._replace(spread=spread, covariance=covariance)
 
 
 def _present(group: Group) -> tuple[Group, list[str]]:

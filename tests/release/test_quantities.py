@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.release.asked_quantities import cells, means
+from ldpopt.release.asked_quantities import BinnedColumn, cells, means
 from ldpopt.release.designing import design
 from ldpopt.release.estimating import frequencies
+from ldpopt.release.quantities import quantities
 from ldpopt.tables.domain import Attribute, Column, Domain
 
 SEX, SICK, BAND = ("f", "m"), ("no", "yes"), ("a", "b", "c")
@@ -106,8 +107,8 @@ def test_bins_stand_for_their_middles_and_empty_cells_for_nothing():
         (Column("x", BAND), None, None, "are words: give the numbers"),
         (Column("x", BAND), [1.0, 2.0], None, "give as many numbers, not 2"),
         (Column("x", BAND), [1.0, 1.0, 1.0], None, "must stand for different numbers"),
-        (Column("x", ("< 2", "≥ 2"), (2.0,)), None, None, "needs where the first begins"),
-        (Column("x", ("< 2", "≥ 2"), (2.0,)), None, [2.0, 5.0], "needs where the first begins"),
+        (Column("x", ("< 2", "≥ 2"), (2.0,)), None, None, "have no middles unless"),
+        (Column("x", ("< 2", "≥ 2"), (2.0,)), None, [2.0, 5.0], "have no middles unless"),
     ],
 )
 def test_values_without_numbers_are_refused(column, given, ends, said):
@@ -147,3 +148,52 @@ def test_the_command(tmp_path, ldpopt):
         refused = ldpopt("estimate", "r.csv", "-m", "m.json", *bad, cwd=tmp_path)
         assert refused.code == 2
         assert said in " ".join(refused.err.split())
+
+
+def test_quantiles_lie_between_edges_that_the_reports_tell_apart_from_them():
+    rng = np.random.default_rng(3)
+    ages = rng.normal(45, 15, 20_000).clip(1, 99)
+    made = design(
+        {"age": ages}, "age", epsilon=1.0, method="grr", bins={"age": [20, 30, 40, 50, 60, 70]}
+    )
+    of = BinnedColumn(made.domain, "age", [0, 100])
+    p = np.histogram(ages, [0, 20, 30, 40, 50, 60, 70, 100])[0] / 20_000
+    missed = 0
+    for _ in range(100):
+        tally = rng.multinomial(20_000, p @ made.mechanism.matrix)
+        rows = quantities(made.randomizer, tally, of.below, 0.95).rows
+        for share in (0.1, 0.5, 0.9):
+            found = of.quantile(share, rows)
+            missed += not found.low <= np.quantile(ages, share) <= found.high
+            assert found.low <= found.estimate <= found.high
+            assert found.binning in (10, 20, 30)
+    assert missed <= 30  # of 300; 95 % cover at least
+    few = quantities(made.randomizer, rng.multinomial(30, p @ made.mechanism.matrix), of.below, 0.95)
+    assert of.quantile(0.5, few.rows).determined is False
+
+
+@pytest.mark.parametrize(("name", "ends"), [("sick", [0, 1]), ("nothing", [0, 1])])
+def test_a_quantile_needs_bins(made, name, ends):
+    with pytest.raises(InvalidInputError, match="column of numbers in bins"):
+        BinnedColumn(made.domain, name, ends)
+
+
+def test_a_person_makes_one_report_however_often_they_appear(tmp_path, ldpopt):
+    rows = [(f"p{i % 300}", "yes" if i % 7 == 0 else "no") for i in range(1000)]
+    (tmp_path / "t.csv").write_text("who,sick\n" + "".join(f"{a},{b}\n" for a, b in rows))
+    ask = ("--secret", "sick", "--epsilon", 1, "--id", "who")
+    said = ldpopt("design", "t.csv", *ask, "-o", "m.json", cwd=tmp_path)
+    assert said.code == 0
+    assert "700 of 1,000 rows of t.csv were left out: the first row of each who counts" in said.err
+    assert "300 rows" in said.out
+    assert "privatize t.csv --id who" in said.out
+    words = ("privatize", "t.csv", "-m", "m.json", "--id", "who")
+    told = ldpopt(*words, "-o", "r.csv", cwd=tmp_path)
+    assert told.code == 0
+    assert "wrote 300 reports" in told.out
+    assert ldpopt(*words, "-o", "parts", "--jobs", 2, cwd=tmp_path).code == 0
+    counted = json.loads(ldpopt("estimate", "parts", "-m", "m.json", "--json", cwd=tmp_path).out)
+    assert counted["n"] == 300
+    refused = ldpopt("privatize", "t.csv", "-m", "m.json", "--id", "name", "-o", "x.csv", cwd=tmp_path)
+    assert refused.code == 2
+    assert "has no column 'name' of persons" in refused.err
