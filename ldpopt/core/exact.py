@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.asymptotic_value import utility as asymptotic_utility
     from ldpopt.checker.kernel.proofs.block_splits import Cells as BlockCells
     from ldpopt.checker.kernel.proofs.block_splits import Splits as BlockSplits
+    from ldpopt.checker.kernel.proofs.circulant_phi_bound import circulant_phi_reaches
     from ldpopt.checker.kernel.proofs.column_utilities import MOST_LOG_POWER, OF_A_PRIOR, OF_HYPOTHESES
     from ldpopt.checker.kernel.proofs.confidence_set import ALPHA as SET_ALPHA
     from ldpopt.checker.kernel.proofs.confidence_set import SAMPLES as SET_SAMPLES
@@ -179,6 +180,7 @@ HOMES = {
     ),
     "kernel.proofs.asymptotic_value": "DesignStatement utility:asymptotic_utility",
     "kernel.proofs.block_splits": "Cells:BlockCells Splits:BlockSplits",
+    "kernel.proofs.circulant_phi_bound": "circulant_phi_reaches",
     "kernel.proofs.column_utilities": "MOST_LOG_POWER OF_A_PRIOR OF_HYPOTHESES",
     "kernel.proofs.confidence_set": (
         "ALPHA:SET_ALPHA RobustStatement SAMPLES:SET_SAMPLES check_table "

@@ -22,6 +22,8 @@ from ldpopt.measures.estimation_fidelity import block_size
 from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
 from ldpopt.solvers._affine_prices import affine_proof
+from ldpopt.solvers._circulant_tree import MOST_INPUTS as CIRCULANT_INPUTS
+from ldpopt.solvers._circulant_tree import circulant_proof
 from ldpopt.solvers.optimal_design import MOST_INPUTS, certified, optimal_design
 
 MOST_CIRCULANT = 200
@@ -64,13 +66,24 @@ class Descent(Solver[MatrixProgram]):
                 if value <= form.bound * (1 + limits.gap / 4):
                     break
         with limits.proving():
-            bound, proof = proven_bound(form, limits)
+            bound, proof = proven_bound(form, value, limits)
             return replace(best, bound=bound, proof=proof)
 
 
-def proven_bound(form: MatrixProgram, limits: Limits) -> tuple[float, dict[str, Any] | None]:
-    """Return the form's own bound, or the better one of the best mechanism with free outputs."""
+def proven_bound(
+    form: MatrixProgram, value: float, limits: Limits
+) -> tuple[float, dict[str, Any] | None]:
+    """Return the form's own bound, or a better one: of free outputs, or of circulants alone.
+
+    Args:
+        form: the matrix program.
+        value: the least value found.
+        limits: when to stop.
+    """
     objective = form.objective
+    circulant = form.family == "circulant" and objective.loss == "phi"
+    if circulant and 2 < form.k <= CIRCULANT_INPUTS and math.isfinite(value):
+        return circulant_proof(form.k, form.epsilon, value, form.bound, limits)
     if objective.is_design and form.k <= MOST_INPUTS:
         with suppress(OutOfTime):
             design = optimal_design(objective.prior, objective.loss, form.epsilon, limits.expired)

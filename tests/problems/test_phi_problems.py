@@ -20,7 +20,7 @@ def test_the_circulant_of_seven_points() -> None:
 
 
 def test_between_the_designs_the_gap_is_stated() -> None:
-    result = solve(problem("circulant-fidelity", inputs=7, epsilon=1.2))
+    result = solve(problem("square-fidelity", inputs=6, epsilon=1.0), starts=1)
     assert result.status is Status.GAP
     assert result.bound < result.value
     assert verify(result)

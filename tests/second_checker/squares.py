@@ -7,6 +7,7 @@ from fractions import Fraction
 from mpmath import iv
 
 from second_checker.intervals import top
+from second_checker.reading import demand, keys, number, whole
 
 UNIT = 1 << 120
 DEEPEST = 12
@@ -107,3 +108,55 @@ def _least(low, high):
     if low == whole or high >= whole + 1:
         return 0
     return min((x - whole) * (whole + 1 - x) for x in (low, high))
+
+
+# ---------------------------------------------------------------- circulants
+
+
+def circulant_reaches(k, E, target, proof, most=7):
+    """Whether a tree of boxes proves φ ≥ target of circulants: all corners of its leaves are visited."""
+    keys(proof, {"tree"})
+    demand(isinstance(proof["tree"], list) and proof["tree"], "a tree")
+    leaves = _leaves(k, proof["tree"])
+    if k > most:
+        return None
+    e = Fraction(math.ceil((top(E) - 1) * UNIT), UNIT)
+    return target > 1 and all(_proven(k, e, target, *leaf) for leaf in leaves)
+
+
+def _leaves(k, tree):
+    """The leaves, each with its vector and its ranges of t; every cut must be inside its box."""
+    nodes = iter(tree)
+
+    def parts(box):
+        node = next(nodes, None)
+        demand(isinstance(node, dict), "a node")
+        if "vector" in node:
+            keys(node, {"vector"})
+            vector = node["vector"]
+            demand(isinstance(vector, list) and len(vector) in (0, k), "a vector")
+            return [([number(x, -1e30, 1e30) for x in vector], box)]
+        keys(node, {"input", "at"})
+        i, at = whole(node["input"], 0, 1000), number(node["at"], 0, 1)
+        demand(i < k and box[i][0] < at < box[i][1], "a cut")
+        lower = parts([(a, at) if j == i else (a, b) for j, (a, b) in enumerate(box)])
+        return lower + parts([(at, b) if j == i else (a, b) for j, (a, b) in enumerate(box)])
+
+    found = parts([(Fraction(0), Fraction(j > 0)) for j in range(k)])
+    demand(next(nodes, None) is None, "the end of a tree")
+    return found
+
+
+def _proven(k, e, target, vector, box):
+    if not vector:
+        return box[1][0] >= box[k - 1][1]
+    mean = sum(vector) / k
+    z = [x - mean for x in vector]
+    if z[0] == 0:
+        return False
+    for t in itertools.product(*(sorted(set(ends)) for ends in box)):
+        u = [1 + e * x for x in t]
+        image = [sum(z[i - j] * u[j] for j in range(k)) for i in range(k)]
+        if (target - 1) * sum(x * x for x in image) > k * z[0] ** 2 * sum(u) ** 2:
+            return False
+    return True

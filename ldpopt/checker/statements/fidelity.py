@@ -7,6 +7,7 @@ This file says what is claimed; the lemmas and their proofs stand beside the fun
 | φ, α ≤ value | ``moments``: second moments enclosed by a residual, roots rounded up |
 | sup α ≤ value over {p ≥ p0} | ``supremum``: the vertices, and convexity for total variation |
 | no φ, α, sup α < bound | ``fidelity_bounds``: from the parameters, or from the numbers of a proof |
+| no φ < bound of circulants | ``circulant_phi_bound``: a tree of boxes, the corners of its leaves |
 | no φ < bound with K outputs | ``square_bound``: whole numbers of common inputs miss the best one |
 
 All of it is decided in whole numbers and fractions, but for the convexity of ``supremum``, which is
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.arithmetic import exp_above
 from ..kernel.claims import Claim, decided
+from ..kernel.proofs.circulant_phi_bound import TREE, circulant_phi_reaches
 from ..kernel.proofs.fidelity_bounds import (
     affine_bound,
     alpha_bound,
@@ -69,6 +71,7 @@ P0 = Number(LEAST, 0.5)
 AFFINE = {"squares", "share", "beta"}
 """The keys of a proof whose numbers are affine functions of the probabilities."""
 ALL = "mechanism of this privacy, whatever its number of outputs,"
+TURNED = "circulant mechanism of this privacy"
 SQUARE = "mechanism of this privacy with as many outputs as inputs"
 
 
@@ -201,7 +204,13 @@ def _minimax_value(case: Case) -> Iterator[Claim]:
 def _phi_bound(case: Case) -> Iterator[Claim]:
     k, epsilon, family = case.question
     E, bound = exp_above(epsilon), Fraction(case.bound)
-    if family == "broad" or bound <= phi_bound(k, E):
+    tree = (case.proof or {}).get("tree")
+    if tree is not None and family != "circulant":
+        raise UnreadableError(f"certificate.proof must have no tree for a {family} mechanism")
+    if tree is not None:
+        reached = partial(circulant_phi_reaches, k, E, bound, tree)
+        yield _bounded(case, lambda: bound if bound > 1 and reached() else None, "φ", TURNED)
+    elif family == "broad" or bound <= phi_bound(k, E):
         yield _bounded(case, partial(phi_bound, k, E), "φ", ALL)
     else:
         yield _bounded(case, lambda: bound if square_phi_reaches(k, E, bound) else None, "φ", SQUARE)
@@ -320,7 +329,7 @@ SECTION = Section(
             _phi_members,
             _phi_value,
             _phi_bound,
-            proof=Nullable(Record({})),
+            proof=Nullable(Record({}, {"tree": TREE})),
         ),
         "moment-program": _form(
             Record(
