@@ -16,8 +16,8 @@ class CirculantFidelity(PhiProblem):
 
     Pastore and Gastpar 2021, Theorem 9 says that the step mechanism is the answer; that is false for
     small ε (its proof takes the maximum of a quasi-concave function at the ends of the interval).
-    Circulants of cyclic difference sets attain the bound φ* where their block size is the best one. Up to
-    12 inputs the bound is one over circulants, proven by a tree of boxes of their columns.
+    Circulants of cyclic difference sets attain the bound φ* where their block size is the best one. Up
+    to 12 inputs the bound is one over circulants, proven by a tree of boxes of their columns.
 
     Args:
         epsilon: the level, in nats.

@@ -7,13 +7,14 @@ sums are 1). Let w = u/Σu, scaled so that the least entry of u is 1; then u = 1
 leaves φ as it is. So it is enough to look at t_0 = 0 and t_1 ≤ t_{K−1}.
 
 Lemma. Let z sum to 0 and z_0 ≠ 0, and let Z be the circulant matrix whose columns are the turns of z.
-Then Zu ≠ 0 or φ(W) = ∞, and φ(W) − 1 ≥ K z_0² (Σu)²/|Zu|². Proof. Z maps all vectors to such that sum to 0, and 1 to 0; so (tr Z)² = ⟨H^−½, H^½ Z⟩² is
-at most tr H⁻¹ · tr ZᵀHZ (Cauchy–Schwarz), the traces over these vectors. tr Z = K z_0, and tr ZᵀHZ =
-Σ_y |Zᵀw_y|² = K |Zw|²: Z, Zᵀ and turns commute, and Zᵀw has the length of Zw, as their Fourier
-transforms have entries of the same sizes. ∎
+Then Zu ≠ 0 or φ(W) = ∞, and φ(W) − 1 ≥ K z_0² (Σu)²/|Zu|². Proof. Z maps all vectors to such that sum to
+0, and 1 to 0; so (tr Z)² = ⟨H^−½, H^½ Z⟩² is at most tr H⁻¹ · tr ZᵀHZ (Cauchy–Schwarz), the traces over
+these vectors. tr Z = K z_0, and tr ZᵀHZ = Σ_y |Zᵀw_y|² = K |Zw|²: Z, Zᵀ and turns commute, and Zᵀw has
+the length of Zw, as their Fourier transforms have entries of the same sizes. ∎
 
-So φ ≥ Φ in a box of t if z_0 ≠ 0 and (Φ − 1) |Zu|² ≤ K z_0² (Σu)² there. √(Φ − 1) |Zu| − √K |z_0| Σu is convex, so
-the corners of the box suffice; ``quadratic_forms.py`` decides them with β = K z_0²/(Φ − 1) and p = 1.
+So φ ≥ Φ in a box of t if z_0 ≠ 0 and (Φ − 1) |Zu|² ≤ K z_0² (Σu)² there. √(Φ − 1) |Zu| − √K |z_0| Σu is
+convex, so the corners of the box suffice; ``quadratic_forms.py`` decides them with β = K z_0²/(Φ − 1)
+and p = 1.
 The leaves of a tree of cuts are the whole box (``box_trees.py``). A leaf without a vector must have t_1
 ≥ t_{K−1} everywhere: turned round it lies in t_1 ≤ t_{K−1}, and as φ is continuous, what the other
 leaves prove where t_1 < t_{K−1} holds there.
