@@ -161,7 +161,11 @@ def judged(
     if reasons:
         verdict, passed = f"FAILED: {'; '.join(reasons)}.", False
     elif undecided:
-        verdict, passed = f"UNDECIDED: the checker does not decide: {'; '.join(undecided)}.", None
+        open_claims = f"{len(undecided)} of {len(claims)} claims within its time and memory"
+        verdict = (
+            f"UNDECIDED: nothing contradicts the promise, but the checker did not decide {open_claims}"
+        )
+        verdict, passed = f"{verdict}, first: {undecided[0]}.", None
     else:
         verdict = f"{_kept(epsilon, claims, found, tests, rest)}."
         passed = True if not rest and any(measure.holds for measure in found) else OPEN

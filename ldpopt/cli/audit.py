@@ -9,12 +9,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import AsJson, Encoding, OwnProblem, Separator, know, prepared
-from ldpopt.cli.terminal import hang, print_table, say, watching
+from ldpopt.cli.terminal import hang, print_facts, print_table, say, watching
 from ldpopt.core.exact import EXIT_CODES
 
 if TYPE_CHECKING:
     from ldpopt.audit.findings import Audit
     from ldpopt.tables.batches import TableReader
+
+LEVELS = {
+    "known-public": "{} nats for whoever knows the public value",
+    "two-reports": "{} for two reports about one person",
+    "ldp": "{} between any two inputs",
+}
+GUESSES = {
+    "guess": "whoever knows the frequencies guesses the secret right in {blind-guess} of 100 cases, "
+    "with one report in {guess}",
+    "guess-given-public": "who knows the public value, too, in {blind-guess-given-public} and "
+    "{guess-given-public}",
+}
+"""What the first screen says of the measures with these keys, beside the verdict."""
+DATA = ("data-observed", "data-alike")
+"""What it says of another table, where the promise is about tables like the design's."""
 
 
 def audit(
@@ -55,6 +70,9 @@ def audit(
         typer.Option(help="Seconds; then claims are left undecided and fewer reports are drawn."),
     ] = None,
     problem: OwnProblem = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print also every measure, what it means, and the claims.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure a mechanism's privacy in several senses, and attack its sampler.
@@ -84,7 +102,10 @@ def audit(
         both = {"beside": mixed.to_json()} if mixed else {}
         print(json.dumps({**found.to_json(), **extra, **both}, allow_nan=False))
     else:
-        _print(found)
+        if explain:
+            _print(found)
+        else:
+            print_facts(_first_screen(found, file))
         if mixed:
             say(mixed.in_words())
         for level in over:
@@ -100,6 +121,27 @@ def _table(data: str, file: Path, missing: str, sep: str | None, encoding: str) 
     if missing == "refuse":
         return open_table(data, sep=sep, encoding=encoding)
     return prepared(data, load_mechanism(file), missing, sep, encoding)
+
+
+def _first_screen(found: Audit, file: Path) -> dict[str, str]:
+    """Say the verdict and the numbers that a person decides on; what does not apply is left out."""
+    from ldpopt.engine.verifying import NOT_CHECKED
+
+    known = {measure.key: measure for measure in found.measures}
+    cases = {key: round(100 * measure.value) for key, measure in known.items() if "guess" in key}
+    told = {
+        "levels": [text.format(known[key].text) for key, text in LEVELS.items() if key in known],
+        "guesses": [text.format(**cases) for key, text in GUESSES.items() if key in cases],
+        "data": [
+            f"{known[key].name} {known[key].text}" for key in DATA if {key, "robust"} <= known.keys()
+        ],
+    }
+    return {
+        "verdict": found.verdict,
+        **({"finish": f"ldpopt verify {file} --budget 600"} if found.passed is None else {}),
+        **{name: f"{', '.join(parts)} [{NOT_CHECKED}]" for name, parts in told.items() if parts},
+        "more": "every measure, what it means, the attacks and the claims: --explain",
+    }
 
 
 def _print(found: Audit) -> None:

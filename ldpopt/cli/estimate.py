@@ -24,6 +24,9 @@ from ldpopt.cli.terminal import check_picture, end_as_decided, hang, print_table
 if TYPE_CHECKING:
     from ldpopt.release.estimating import Frequencies
 
+MOST_NAMED = 3
+"""Frequencies that are not determined of which the names are printed."""
+
 
 def estimate(
     released: Annotated[
@@ -39,6 +42,9 @@ def estimate(
     others: Annotated[
         bool,
         typer.Option("--all", help="Also other estimates, intervals that hold at once, a posterior."),
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also print the ranges of what is not determined.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the sampled posterior.")] = 0,
     mean: Annotated[
@@ -100,21 +106,27 @@ def estimate(
         print(json.dumps(found.to_json(), allow_nan=False))
     else:
         shown = [group for group in found.names if joint or group != "joint"]
-        _print_frequencies(found, shown)
+        _print_frequencies(found, shown, explain or others)
     if plot is not None:
         save_plot(found, plot)
     if isinstance(made, PublicDesign):
         end_as_decided(made)
 
 
-def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
-    percent = f"{100 * found.level:.10g} %"
+def _print_frequencies(found: Frequencies, groups: list[str], ranges: bool) -> None:
+    """Print a table for each group; without ``ranges``, what is not determined is only named."""
+    percent, omitted = f"{100 * found.level:.10g} %", []
     for group in groups:
         name, rows = found.names[group], found.group(group)
         title = f"Frequencies of {name} ({group.partition(':')[0]})"
         if not any(row.determined or row.low > 0 or row.high < 1 for row in rows):
             said = f"none of the {len(rows):,} is determined; no narrower range than 0 to 1 is given."
             hang(f"{title}: ", said)
+            continue
+        if not ranges:
+            omitted += [f"{name} {row.label}" for row in rows if not row.determined]
+            rows = tuple(row for row in rows if row.determined)
+        if not rows:
             continue
         columns = {
             name: [row.label for row in rows],
@@ -156,11 +168,12 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
         beware = " It depends on the prior where there are many cells." if known else ""
         hang("", f"The posterior: {found.posterior}.{beware}")
     if not all(row.determined for group in groups for row in found.group(group)):
-        hang(
-            "Not determined: ",
-            "distributions of the data that differ much in this frequency give the same reports, or "
-            "nearly so; the interval is the range that they leave open.",
-        )
+        same = "give the same reports, or nearly so"
+        left = f"distributions of the data that differ much in this frequency {same}; the interval is "
+        left += "the range that they leave open"
+        if omitted:
+            left = f"{_first(omitted)}: distributions that differ much in them {same}. Ranges: --explain"
+        hang("Not determined: ", f"{left}.")
     if not found.explained:
         hang(
             "",
@@ -192,6 +205,12 @@ def _print_quantities(found: Frequencies, percent: str) -> None:
         if row.binning is not None:
             what = f"The {row.name} is that of the middles of bins; that of the numbers themselves is "
             hang("", f"{what}within ±{row.binning:.6g} of it, where these lie in the range.")
+
+
+def _first(names: list[str]) -> str:
+    """Name the first of several frequencies."""
+    more = len(names) - MOST_NAMED
+    return f"{', '.join(names[:MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"
 
 
 def _number(value: float | None) -> str:

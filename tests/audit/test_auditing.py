@@ -2,6 +2,7 @@
 
 import json
 import math
+import textwrap
 from dataclasses import replace
 
 import numpy as np
@@ -350,7 +351,7 @@ def test_a_table_is_read_before_the_checker_begins(file, monkeypatch):
 
 
 def test_as_a_user(file, tmp_path, ldpopt):
-    shown = ldpopt("audit", file, "--samples", 10_000, "--confidence", SURE)
+    shown = ldpopt("audit", file, "--samples", 10_000, "--confidence", SURE, "--explain")
     assert shown.code == 0, shown.err
     assert shown.err == ""
     lines = shown.out.splitlines()
@@ -371,8 +372,20 @@ def test_as_a_user(file, tmp_path, ldpopt):
     assert "'Martian'" in bad.err
 
 
+def test_the_first_screen_of_an_audit_has_ten_lines_and_the_guesses(census, tmp_path, ldpopt):
+    """They are those of the first screen of the design, which equal a simulation."""
+    census.save(tmp_path / "m.json")
+    said = ldpopt("audit", "m.json", "--samples", 1000, "--confidence", SURE, cwd=tmp_path)
+    facts = dict(line.split(maxsplit=1) for line in said.out.splitlines())
+    assert list(facts) == ["verdict", "levels", "guesses", "more"]
+    shown = [line for text in facts.values() for line in textwrap.wrap(text, 100 - len("guesses  "))]
+    assert len(shown) <= 10
+    blind, seen = (round(100 * chance) for chance in census.guesses_given_public)
+    assert f"who knows the public value, too, in {blind} and {seen} [not checked]" in facts["guesses"]
+
+
 def test_the_table_of_an_audit_fits_a_terminal(file, ldpopt):
-    said = ldpopt("audit", file, "--samples", "100").out
+    said = ldpopt("audit", file, "--samples", "100", "--explain").out
     framed = [line for line in said.splitlines() if line.startswith(("┏", "│"))]
     assert 0 < max(map(len, framed)) <= 90
     assert "\nLDP level: no report changes the odds of any two inputs" in said
@@ -401,7 +414,12 @@ def test_what_the_checker_leaves_open_is_undecided_not_failed(monkeypatch):
     monkeypatch.setattr(auditing, "verify", lambda result, budget: Verification(tuple(claims)))
     found = audit(result, samples=100, confidence=SURE)
     assert found.passed is None
-    assert found.verdict == f"UNDECIDED: the checker does not decide: {first.statement}."
+    assert found.verdict.startswith(
+        "UNDECIDED: nothing contradicts the promise, but the checker did not"
+    )
+    assert found.verdict.endswith(
+        f"1 of {len(claims)} claims within its time and memory, first: {first.statement}."
+    )
     claims[1] = claims[1]._replace(holds=False)
     refuted = audit(result, samples=100, confidence=SURE)
     assert refuted.passed is False
@@ -419,5 +437,7 @@ def test_an_audit_shares_its_time_limit(file, clock, monkeypatch, ldpopt):
     monkeypatch.setattr(auditing, "verify", impatient)
     assert audit(file, samples=20, time_limit=10.0).passed is None
     assert audit(file, samples=20).passed is None
-    assert ldpopt("audit", file, "--samples", 20, "--time-limit", 4).code == 3
+    said = ldpopt("audit", file, "--samples", 20, "--time-limit", 4)
+    assert said.code == 3
+    assert f"finish   ldpopt verify {file} --budget 600" in said.out
     assert given == [5.0, SECONDS, 2.0]

@@ -95,6 +95,9 @@ def test_nothing_claimed_is_not_checked():
 def test_audit_says_which_numbers_are_not_checked(tmp_path, ldpopt):
     ldpopt(*DESIGN, "--method", "srr", "-o", "m.json", cwd=tmp_path)
     said = ldpopt("audit", "m.json", "--samples", "100", cwd=tmp_path)
+    for name in ("levels", "guesses"):
+        assert lines(said)[name].endswith("[not checked]")
+    said = ldpopt("audit", "m.json", "--samples", "100", "--explain", cwd=tmp_path)
     assert "The measures are computed in floats [not checked]" in said.out
 
 
@@ -149,7 +152,8 @@ def test_bounds_are_rounded_to_their_side(tmp_path, ldpopt):
     bound = json.loads((tmp_path / "m.json").read_text())["bound"]
     assert bound <= float(found["utility"].rpartition(" ")[2]) <= bound * (1 + 1e-3)
     assert "5 of the 9 dimensions of their distribution" in found["estimates"]
-    said = ldpopt("audit", "m.json", "--samples", "1000", "--confidence", "0.9", cwd=tmp_path)
+    asked = ("--samples", "1000", "--confidence", "0.9", "--explain")
+    said = ldpopt("audit", "m.json", *asked, cwd=tmp_path)
     attack = next(line for line in said.out.splitlines() if line.startswith("Attack"))
     assert "(0.9 confidence), allowed 0.7" in attack
 

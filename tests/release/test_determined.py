@@ -142,7 +142,7 @@ def test_what_no_row_of_the_design_has_is_not_estimated(tmp_path, capsys):
         assert found.absent == (("public: age", "< 18"),)
         assert [row.label for row in found.group("public: age")] == ["[18, 40)", "≥ 40"]
         assert found.to_json()["absent"] == [{"group": "public: age", "label": "< 18"}]
-        _print_frequencies(found, list(found.names))
+        _print_frequencies(found, list(found.names), ranges=True)
         said = " ".join(capsys.readouterr().out.split())
         assert "Cannot occur: age < 18. The mechanism was designed for no such row." in said
 

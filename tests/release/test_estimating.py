@@ -168,7 +168,7 @@ def test_a_posterior_that_takes_too_long_is_left_out_and_nothing_else(monkeypatc
         assert row.ml is not None
     words = "left out, as the mechanism tells 5 inputs apart, and more than 4 take minutes to sample"
     assert found.posterior == words
-    _print_frequencies(found, ["secret"])
+    _print_frequencies(found, ["secret"], ranges=True)
     printed = " ".join(capsys.readouterr().out.split())
     assert f"The posterior: {words}." in printed
     assert "credible" not in printed

@@ -60,7 +60,7 @@ def audited(folder, ldpopt, tmp_path, made):
         lines = [f"ldpopt-{made.fingerprint}", *map(str, reports)]
         released.write_text("\n".join(lines) + "\n")
         words = ["--data", folder / "people.csv", "--released", released, "--samples", 1000]
-        return ldpopt("audit", folder / "m.json", *words, "--confidence", SURE)
+        return ldpopt("audit", folder / "m.json", *words, "--confidence", SURE, "--explain")
 
     return run
 
