@@ -168,12 +168,7 @@ def _print_frequencies(found: Frequencies, groups: list[str], ranges: bool) -> N
         beware = " It depends on the prior where there are many cells." if known else ""
         hang("", f"The posterior: {found.posterior}.{beware}")
     if not all(row.determined for group in groups for row in found.group(group)):
-        same = "give the same reports, or nearly so"
-        left = f"distributions of the data that differ much in this frequency {same}; the interval is "
-        left += "the range that they leave open"
-        if omitted:
-            left = f"{_first(omitted)}: distributions that differ much in them {same}. Ranges: --explain"
-        hang("Not determined: ", f"{left}.")
+        hang("Not determined: ", f"{_why_open(omitted)}.")
     if not found.explained:
         hang(
             "",
@@ -207,10 +202,14 @@ def _print_quantities(found: Frequencies, percent: str) -> None:
             hang("", f"{what}within ±{row.binning:.6g} of it, where these lie in the range.")
 
 
-def _first(names: list[str]) -> str:
-    """Name the first of several frequencies."""
-    more = len(names) - MOST_NAMED
-    return f"{', '.join(names[:MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"
+def _why_open(omitted: list[str]) -> str:
+    """Say why frequencies are not determined, and name the first of those that are not printed."""
+    same, more = "give the same reports, or nearly so", len(omitted) - MOST_NAMED
+    if not omitted:
+        open_range = "the interval is the range that they leave open"
+        return f"distributions of the data that differ much in this frequency {same}; {open_range}"
+    named = f"{', '.join(omitted[:MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"
+    return f"{named}: distributions that differ much in them {same}. Ranges: --explain"
 
 
 def _number(value: float | None) -> str:
