@@ -63,7 +63,11 @@ class NoSolverError(LdpoptError):
 
     def __init__(self, kind: str, reasons: Mapping[str, str]) -> None:
         lines = "".join(f"\n  {name}: {reason}" for name, reason in reasons.items())
-        super().__init__(f"no solver accepts this {kind!r} problem:{lines}")
+        none = (
+            " no solver takes its form. Write one, a class Solver[Form] with the methods accepts and "
+            "run, and pass it: solve(problem, MySolver()); docs/plug-in-a-solver.md shows how"
+        )
+        super().__init__(f"no solver accepts this {kind!r} problem:{lines or none}")
 
 
 def from_ctrl_c(error: BaseException | None) -> bool:

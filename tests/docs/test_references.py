@@ -1,6 +1,7 @@
 """Citations: each is the heading of an entry of the references, so that a reader can find the work."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,9 @@ def test_every_entry_is_cited(key, cited):
 def test_no_paper_is_cited_by_a_number():
     for path in TEXTS:
         assert not re.search(r"papers/00\d(?!-)", path.read_text(encoding="utf-8")), path
+
+
+def test_the_citation_names_the_version():
+    root = Path(__file__).resolve().parents[2]
+    version = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text("utf-8")

@@ -28,7 +28,7 @@ from ldpopt.core.errors import (
     UnreadableFileError,
 )
 from ldpopt.core.files import whole_file
-from ldpopt.core.form import relative_gap
+from ldpopt.core.form import Form, relative_gap
 from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.problems import PROBLEMS, SecretStaircase, Staircase
@@ -40,6 +40,25 @@ QUESTION = Staircase(1.0, prior=[0.4, 0.3, 0.2, 0.1])
 def squared_distance(columns):
     """A sublinear utility that nobody registered: Euclidean norm minus its smallest value."""
     return np.linalg.norm(columns, axis=0) - columns.sum(axis=0) / np.sqrt(len(columns))
+
+
+@dataclass(frozen=True, eq=False)
+class NewForm(Form):
+    name: ClassVar[str] = "new-form"
+
+
+class NewQuestion(Staircase):
+    kind: ClassVar[str] = "new-question"
+
+    def forms(self):
+        return [NewForm()]
+
+
+def test_a_form_without_a_solver_says_how_to_write_one():
+    with pytest.raises(
+        NoSolverError, match=r"no solver takes its form\. Write one, a class Solver\[Form\]"
+    ):
+        solve(NewQuestion(1.0, prior=[0.5, 0.5]))
 
 
 def test_auto_picks_the_list_for_few_inputs_and_generation_beyond():
