@@ -49,15 +49,18 @@ def subject(made: AnyDesign | Result) -> Subject:
         return _public_subject(made)
     question, domain = made.question, made.domain
     limited = "robust-all" if question.robust == "all" else "robust"
-    more = made.result.problem.subject(mechanism).promises
-    promises = {**more, limited if question.joint else "ldp": question.epsilon}
+    own = [] if made.kept is None else [made.kept]
+    promises = dict(made.result.problem.subject(mechanism).promises)
+    if not own:
+        promises[limited if question.joint else "ldp"] = question.epsilon
     if question.together is not None and question.joint:
         promises["two-reports"] = question.together
     if domain.public is None:
         plain = Subject.of_values(mechanism, question.p_hat.ravel(), promises)
-        return replace(plain, secret_names=tuple(domain.secret.labels))
+        return replace(plain, secret_names=tuple(domain.secret.labels), own=own)
     names = domain.secret.labels, domain.public.labels
-    return Subject.of_pairs(mechanism, question.p_hat, question.uncertainty, promises, names)
+    found = Subject.of_pairs(mechanism, question.p_hat, question.uncertainty, promises, names)
+    return replace(found, own=own)
 
 
 def _public_subject(made: PublicDesign) -> Subject:
@@ -73,6 +76,7 @@ def _public_subject(made: PublicDesign) -> Subject:
         () if made.domain.public is None else made.domain.public.labels,
         uncertainty=None if alone else made.uncertainty,
         promises=promises,
+        own=[] if made.kept is None else [made.kept],
     )
 
 

@@ -41,6 +41,7 @@ With ``--compare`` the whole share is kept: the other methods come first.
 
 FIRST_SCREEN = (
     "outcome",
+    "plain LDP",
     "beware",
     "merged",
     "promise",
@@ -75,6 +76,14 @@ def design(
     known: Annotated[
         bool, typer.Option("--known", help="Take the table's distribution for the true one.")
     ] = False,
+    told: Annotated[
+        bool,
+        typer.Option("--given", help="Tell public columns as they are; hide s from who knows them."),
+    ] = False,
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=VALUE,…: hide these values of a secret column; others may be told."),
+    ] = None,
     alpha: given.Significance = 0.05,
     method: Annotated[
         str,
@@ -141,7 +150,8 @@ def design(
             given.split_columns(public),
             mean_over=ends,
             epsilon=epsilon,
-            robust=_robustness(robust, known),
+            robust=_robustness(robust, known, told, bool(sensitive)),
+            sensitive=given.sensitive_values(sensitive),
             alpha=alpha,
             method=method,
             **coarser,
@@ -195,10 +205,12 @@ def design(
     raise typer.Exit(EXIT_CODES[made.verification.verdict])
 
 
-def _robustness(robust: str | None, known: bool) -> str:
-    if known and robust is not None:
-        raise InvalidInputError("--known and --robust exclude each other")
-    return "known" if known else robust or "all"
+def _robustness(robust: str | None, known: bool, told: bool, sensitive: bool) -> str:
+    """Return from whom the secret is hidden, which one option at most says."""
+    named = {"--robust": robust is not None, "--known": known, "--given": told, "--sensitive": sensitive}
+    if len(both := [name for name, is_given in named.items() if is_given]) > 1:
+        raise InvalidInputError(f"{' and '.join(both)} exclude each other")
+    return "known" if known else "given" if told else robust or "all"
 
 
 def _reading(sep: str | None, encoding: str, missing: str, person: str) -> list[str]:
@@ -249,6 +261,9 @@ def _facts(
         "outcome": lambda: (
             f"{promises.outcome(made, queries)} [{NOT_CHECKED}]"
             f"{'' if best else promises.advice(made, queries)}"
+        ),
+        "plain LDP": lambda: (
+            f"{promises.plain_ldp(made, queries)} [{NOT_CHECKED}]" if made.question.sensitive else ""
         ),
         "merged": lambda: verification.marked(merged) if merged else "",
         "groups": lambda: "; ".join(promises.merged_groups(made)),

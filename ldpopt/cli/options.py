@@ -214,6 +214,12 @@ def coarser(
     }
 
 
+def sensitive_values(given: list[str] | None) -> dict[str, list[str]]:
+    """Read ``COLUMN=VALUE,…``: the sensitive values of secret columns."""
+    allowed = "COLUMN=VALUE or COLUMN=VALUE,VALUE"
+    return _by_column("--sensitive", allowed, given, lambda values: split_columns(values) or None)
+
+
 def _by_column(
     option: str, allowed: str, given: list[str] | None, read: Callable[[str], T | None]
 ) -> dict[str, T]:
@@ -228,7 +234,9 @@ def _by_column(
     found: dict[str, T] = {}
     for one in given or []:
         # a file may have the sign in its name, as the column of other options may
-        name, _, value = one.partition("=") if option == "--levels" else one.rpartition("=")
+        name, _, value = (
+            one.partition("=") if option in ("--levels", "--sensitive") else one.rpartition("=")
+        )
         meant = read(value.strip()) if name else None
         if meant is None:
             raise InvalidInputError(f"{option} must look like {allowed}, not {one!r}")

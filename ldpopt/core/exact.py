@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.set_privacy import multiplier as set_multiplier
     from ldpopt.checker.kernel.proofs.square_phi_bound import square_phi_reaches
     from ldpopt.checker.kernel.proofs.stated_sets import UNCERTAINTY, read_set
+    from ldpopt.checker.kernel.proofs.table_promises import TablePromise, table_promise
     from ldpopt.checker.kernel.proofs.two_reports import gains as gains_of_two
     from ldpopt.checker.kernel.proofs.two_reports import vertices as vertices_of_two
     from ldpopt.checker.kernel.proofs.unary_encoding import is_private as is_unary_private
@@ -229,6 +230,7 @@ HOMES = {
     ),
     "kernel.proofs.square_phi_bound": "square_phi_reaches",
     "kernel.proofs.stated_sets": "UNCERTAINTY read_set",
+    "kernel.proofs.table_promises": "TablePromise table_promise",
     "kernel.proofs.two_reports": "gains:gains_of_two vertices:vertices_of_two",
     "kernel.proofs.unary_encoding": (
         "is_private:is_unary_private read_unary value_below:unary_value_below"

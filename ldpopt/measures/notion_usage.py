@@ -17,11 +17,13 @@ import numpy as np
 
 from ldpopt.core.exact import Budget, Difference, Notion, RenyiNotion, RobustNotion, SelectionsNotion
 from ldpopt.core.limits import UNLIMITED
+from ldpopt.core.problem import Promise
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import matrix_of
 from ldpopt.measures.leakage import indistinguishability
 from ldpopt.measures.level_over_set import worst_place
 from ldpopt.measures.selection_cuts import covered_most
+from ldpopt.models.privacy import Privacy
 
 
 def used(mechanism: Any, notion: Notion) -> float:
@@ -48,6 +50,22 @@ def used(mechanism: Any, notion: Notion) -> float:
     cones = [_of_differences(cone, W) for cone in notion.cones()]
     budgets = [_of_budget(budget, W) for budget in notion.budgets]
     return float(max([np.min(cones, axis=0).max(), *budgets]))
+
+
+def promised(mechanism: Any, notion: Privacy, part: Notion) -> Promise:
+    """Measure what a mechanism uses of a notion, as a promise in its own words.
+
+    Args:
+        mechanism: a mechanism or a matrix.
+        notion: the notion.
+        part: the same, as the checker reads it.
+    """
+    return Promise(
+        notion.measure,
+        used(mechanism, part) * notion.promised,
+        notion.promised,
+        f"the least number at which the mechanism keeps the notion {notion.name}",
+    )
 
 
 def _divergence(row: Array, other: Array, order: float) -> float:

@@ -41,9 +41,9 @@ from ldpopt.core.forms.mechanism_program import (
     Spending,
 )
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Measure, Problem, Promise, Stages, Subject
+from ldpopt.core.problem import Measure, Problem, Stages, Subject
 from ldpopt.core.validate import Array
-from ldpopt.measures.notion_usage import used
+from ldpopt.measures.notion_usage import promised
 from ldpopt.measures.selection_cuts import kept_by, selections_outside
 from ldpopt.models.cones import SecretCone
 from ldpopt.models.named_utilities import named_utility
@@ -143,12 +143,7 @@ class ComposedProblem(Problem):
         exact, levels = self.question.parts, [part for part in self.question.parts if part.secrets]
         hidden = levels[0] if len(levels) == 1 else None
         own = [
-            Promise(
-                notion.measure,
-                used(mechanism, part) * notion.promised,
-                notion.promised,
-                f"the least number at which the mechanism keeps the notion {notion.name}",
-            )
+            promised(mechanism, notion, part)
             for notion, part in zip(self.notions, exact, strict=True)
             if part is not hidden
         ]

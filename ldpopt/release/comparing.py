@@ -135,6 +135,8 @@ def to_publish(made: Design, goal: str = "estimates", queries: Sequence[str] = (
         queries: the columns whose frequencies are wanted; all if not given.
     """
     question, counts = made.question, made.question.counts
+    if question.composed:
+        return "They cannot from the mechanism of --robust all --method grr, which promises more"
     if counts.size > MOST_LEARNT:
         return "They cannot from the mechanisms of --method srr, grr and subset"
     asked = replace(question, epsilon=question.promised / question.reports, together=None)

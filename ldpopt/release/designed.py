@@ -20,6 +20,7 @@ from ldpopt.core import notebook
 from ldpopt.core.exact import SECONDS, content_digest
 from ldpopt.core.exact import design_digest as digest
 from ldpopt.core.files import PRIVATE, write_whole
+from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import INFORMATION, Uncertainty
 from ldpopt.core.rounding import in_full
 from ldpopt.core.validate import Array
@@ -100,6 +101,17 @@ class Design(Released):
     def guesses_given_public(self) -> Guesses:
         """How often whoever knows u guesses s right without and with a report, of the rows observed."""
         return guesses_given_public(self.mechanism, self.question.p_hat)
+
+    @cached_property
+    def unaware(self) -> tuple[float, float, float]:
+        """What a report tells whoever does not know u, of the rows observed.
+
+        They are the level of s, and how often s is guessed right without and with a report.
+        """
+        p = self.question.p_hat
+        joint = np.einsum("su,suy->sy", p, self.mechanism.matrix.reshape(*p.shape, -1))
+        level = Mechanism(joint / joint.sum(axis=1, keepdims=True)).epsilon()
+        return level, float(p.sum(axis=1).max()), float(joint.max(axis=0).sum())
 
     @property
     def rows(self) -> int:
@@ -187,7 +199,8 @@ class Design(Released):
         """What is promised about the secret."""
         question = self.question
         against = question.epsilon, question.robust, question.alpha
-        return Promise(self.method, *against, question.reports, question.together)
+        several = question.reports, question.together
+        return Promise(self.method, *against, *several, question.sensitive)
 
     @property
     def uncertainty(self) -> Uncertainty:

@@ -104,8 +104,11 @@ def read_design(path: str | os.PathLike[str], document: dict[str, Any] | None = 
         promise, domain = Promise.from_json(section), Domain.from_json(section["domain"])
         against = promise.epsilon, promise.robust, promise.alpha
         several = section["width"], promise.reports, promise.together
-        queries = result.problem.to_params().get("queries")
-        question = Question(section["counts"], *against, *several, queries, domain.of_numbers)
+        asked = result.problem.to_params()
+        composed = asked.get("minimise", {}).get("queries", {})
+        queries = asked.get("queries", composed.get("queries"))
+        about = queries, domain.of_numbers, promise.sensitive
+        question = Question(section["counts"], *against, *several, *about)
     except (KeyError, TypeError, AttributeError) as error:
         raise UnreadableFileError(f"{os.fspath(path)} is not a design: {error!r}") from None
     made = Design(result, domain, question, promise.method, salt=section.get("salt"))
@@ -133,6 +136,7 @@ def design(
     *,
     epsilon: float,
     robust: str = "all",
+    sensitive: Mapping[str, Sequence[str]] | None = None,
     alpha: float = 0.05,
     method: str = "auto",
     bins: Mapping[str, Bins] | None = None,
@@ -161,7 +165,9 @@ def design(
         public: the column or columns to release as well as that allows.
         epsilon: the level, in nats.
         robust: hide s for "all" distributions, so also from those who know u; for those that a χ² test
-            does not reject ("chi2"); or for the observed one ("known").
+            does not reject ("chi2"); or for the observed one ("known"). Or "given": hide it from those
+            who know the public columns, and tell these as they are.
+        sensitive: for secret columns, the values that are sensitive; others may be told (with "all").
         alpha: the significance level.
         method: a name of ``ldpopt list methods``, or "auto" (:func:`ldpopt.release.methods.chosen`).
         bins: for columns of numbers, dates or times, how many bins, or the edges between them.
@@ -198,9 +204,8 @@ def design(
     named = goal == "estimates" or method in ("queries", "sampled", "split")
     column_groups(domain, queries)  # refuses a name that is no column
     wanted = query_rows(domain, queries) if named and counts.size <= MOST_ROWS else None
-    question = Question(
-        counts, epsilon, robust, alpha, width, reports, queries=wanted, of_numbers=domain.of_numbers
-    )
+    about = counts, epsilon, robust, alpha, width, reports, None, wanted, domain.of_numbers
+    question = Question(*about, sensitive_secrets(domain, sensitive or {}))
     found: list[Design] = []
     failed: dict[str, LdpoptError] = {}
     names = chosen(question, method, goal)
@@ -238,6 +243,35 @@ def _only_column(secret: str | Sequence[str], *others: Any) -> str:
             "a mean is that of one column, without public columns, bins, text, top or levels"
         )
     return names[0]
+
+
+def sensitive_secrets(domain: Domain, values: Mapping[str, Sequence[str]]) -> tuple[int, ...]:
+    """Return the numbers of the secrets that have a sensitive value in some column.
+
+    Args:
+        domain: the columns of the table.
+        values: the sensitive values of secret columns.
+
+    Raises:
+        InvalidInputError: a name is no secret column, a value does not occur, or all are sensitive.
+    """
+    columns = {column.name: (i, column.values) for i, column in enumerate(domain.secret.columns)}
+    wanted = []
+    for name, own in values.items():
+        if name not in columns:
+            raise InvalidInputError(
+                f"sensitive values are those of a secret column, {', '.join(columns)}, not of {name!r}"
+            )
+        place, known = columns[name]
+        for value in own:
+            if value not in known:
+                raise InvalidInputError(f"{name} has the values {', '.join(known)}, not {value!r}")
+        wanted += [(place, known.index(value)) for value in own]
+    members = domain.secret.members
+    found = tuple(s for s, member in enumerate(members) if any(member[i] == v for i, v in wanted))
+    if len(found) == len(members):
+        raise InvalidInputError("where all values are sensitive, leave the option out")
+    return found
 
 
 def with_width(question: Question, method: str, time_limit: float) -> Question:

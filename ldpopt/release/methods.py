@@ -29,6 +29,7 @@ from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.ue_conditional import MOST_REPORTS, UEConditional
 from ldpopt.release.column_sampling import Built, Wanted, sampled, split
+from ldpopt.release.composed_question import MOST_QUERIED, composed, too_many_rays
 from ldpopt.release.matrix_randomizer import released
 from ldpopt.release.method_summaries import SUMMARIES
 from ldpopt.release.question import MOST_CELLS, Question
@@ -41,8 +42,6 @@ MOST_ROWS = 4096
 """The most rows of a mechanism that is a matrix; an encoding, stated by its parameters, has none."""
 MOST_BLURRED = 600
 """Cells for which all exact levels take seconds; the time grows with the square of the cells."""
-MOST_QUERIED = 120
-"""Cells for which a mechanism for the wanted frequencies is sought; more take minutes."""
 MOST_PROVEN = 9
 """Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
 BUILT = ("sampled", "public", "srr", "learn", "grr", "blurred", "subset")
@@ -84,6 +83,8 @@ class Method(NamedTuple):
     """Builds its mechanism from the question, a gap and seconds, if it is not found by a solver."""
     informs: bool = True
     """Whether the information of its mechanisms is computed."""
+    composed: bool = False
+    """Whether it is for promises that are notions of privacy."""
     most: float = MOST_ROWS
     """The most cells of a table; an encoding, stated by its parameters, takes any number."""
     of_numbers: bool = False
@@ -95,6 +96,8 @@ class Method(NamedTuple):
             return f"is made for {'the mean of a number' if self.of_numbers else 'frequencies'}"
         if (k := question.counts.size) > self.most:
             return f"writes a matrix, of at most {self.most:,} cells, not {k:,}"
+        if self.composed != question.composed:
+            return "is made for another promise"
         return self.refusal(question)
 
     def solve(self, question: Question, gap: float, seconds: float, progress: Progress | None) -> Result:
@@ -309,6 +312,7 @@ METHODS: dict[str, Method] = {
         hides_all=True,
     ),
     "queries": Method(SUMMARIES["queries"], _queries, _without_queries),
+    "composed": Method(SUMMARIES["composed"], composed, too_many_rays, composed=True),
     "public": Method(SUMMARIES["public"], _public_column, _tells_too_much, "public-column"),
     "blurred": Method(
         SUMMARIES["blurred"], _public_column, _tells_little, "public-column", automatic=_is_narrow

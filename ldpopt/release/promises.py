@@ -9,15 +9,18 @@ import numpy as np
 
 from ldpopt.core.exact import CEILING
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
+from ldpopt.engine.solving import answer_for
 from ldpopt.measures.frequency_intervals import LEVEL
 from ldpopt.measures.levels import Level
 from ldpopt.measures.report_variance import published_moments
 from ldpopt.mechanisms.encodings import SubsetSelection
 from ldpopt.mechanisms.randomizer import WorstReport
 from ldpopt.problems.polyopt import PolyOpt
-from ldpopt.release.accuracy import Accuracy, data_accuracies
+from ldpopt.problems.robust_fidelity import RobustFidelity
+from ldpopt.release.accuracy import Accuracy, accuracies, data_accuracies, query_rows
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
+from ldpopt.release.matrix_randomizer import released
 from ldpopt.release.methods import METHODS
 from ldpopt.release.safe_columns import Exposed
 
@@ -25,6 +28,8 @@ FAR_BETTER = 2.0
 """How many times as precise the frequencies of another mechanism must be to be worth a word."""
 A_MILLION = math.log(1e6)
 """The level at which a report tells two secrets apart by a factor of a million."""
+PLAIN_GAP = 1e-4
+"""The relative gap to which the best mechanism of plain LDP is sought, for comparison."""
 MOST_NAMED = 3
 """Values of a group that are named."""
 
@@ -38,10 +43,50 @@ def promise(made: AnyDesign) -> str:
         if asked.reports > 1
         else ""
     )
-    return (
-        f"{several}ε = {at_most(epsilon, 6)}: no report is more than {factor_at_most(epsilon)} times as "
-        f"likely for one value of {made.domain.secret.name} as for another"
-    )
+    return f"{several}ε = {at_most(epsilon, 6)}: {limit(made)}"
+
+
+def limit(made: AnyDesign) -> str:
+    """Say how far a report may tell values apart, and which."""
+    secret, public, asked = made.domain.secret.name, made.domain.public, made.promise
+    times = f"more than {factor_at_most(asked.epsilon)} times as likely for one value of"
+    if asked.sensitive:
+        what = secret if public is None else f"{secret} and {public.name} together"
+        return (
+            f"no report that {secret} {sensitive(made)} can give is {times} {what} as for another; any "
+            "other report may reveal a value that is not sensitive"
+        )
+    said = f"no report is {times} {secret} as for another"
+    if asked.robust == "given":
+        assert public is not None
+        return f"{said} of the same {public.name}; {public.name} is told as it is"
+    return said
+
+
+def sensitive(made: AnyDesign) -> str:
+    """Name the sensitive values."""
+    labels = [made.domain.secret.labels[s] for s in made.promise.sensitive]
+    more = len(labels) - MOST_NAMED
+    return " or ".join([*labels[:MOST_NAMED], *([f"{more} other values"] if more > 0 else [])])
+
+
+def plain_ldp(made: Design, queries: Sequence[str] = ()) -> str:
+    """Say how precise the frequencies are under plain LDP, the best for them, beside sensitive values.
+
+    Args:
+        made: the design.
+        queries: the columns whose frequencies are wanted; all if not given.
+    """
+    if not made.question.sensitive:
+        return ""
+    counts, n = made.question.counts, made.rows
+    rows = query_rows(made.domain, queries)
+    asked = RobustFidelity(made.question.epsilon, (counts / n).reshape(-1, 1), rows)
+    found = released(asked, answer_for(asked, gap=PLAIN_GAP))
+    assert found is not None
+    parts = accuracies(found, counts, made.domain, queries)
+    own = ", ".join(f"{part.name} {margin(part, n)}" for part in parts[:MOST_NAMED])
+    return f"hiding every value alike, at the same level, would give {own}"
 
 
 def method(made: Design) -> str:
@@ -95,6 +140,8 @@ def promise_of(made: AnyDesign, method: str) -> str:
     secret, public = made.domain.secret.name, made.domain.public
     if public is None:
         return f"{secret} is hidden, whatever the distribution of the data"
+    if METHODS[method].composed:
+        return limit(made)
     if METHODS[method].hides_all:
         return f"{secret} and {public.name} are hidden, whatever the distribution of the data"
     if METHODS[method].adds_up or made.promise.robust == "all":
@@ -195,6 +242,9 @@ def two_digits(points: float) -> str:
 
 def attained(made: Design) -> str:
     """Say the exact level of the mechanism, and by which report two secrets are told apart so far."""
+    if (kept := made.kept) is not None:
+        allowed = f"of {in_full(made.question.epsilon)} allowed"
+        return f"{kept.measure.name} {kept.value:.4g} {allowed}, {against(made)}"
     attains = f"level {made.level.level:.4g} of {in_full(made.question.epsilon)} allowed"
     return f"{attains} {against(made)}, {worst_report(made, made.level).sentence}"
 
@@ -222,7 +272,11 @@ def learnable(made: Design) -> str:
 
 
 def caveat(made: Design) -> str:
-    """Say what the promise does not cover: observers who know the public value of a person."""
+    """Say what the promise does not cover: who knows the public value of a person, or does not."""
+    if made.question.robust == "given":
+        return _told(made)
+    if made.question.sensitive:
+        return ""
     level, epsilon = made.level_given_public, made.question.epsilon
     if made.domain.public is None or level <= epsilon * (1 + 1e-9):
         return ""
@@ -242,6 +296,19 @@ def guessing(made: Design) -> str:
     return (
         f"whoever knows the {public.name} of a person guesses {secret} right in {blind} of 100 cases, "
         f"with one report in {seen}"
+    )
+
+
+def _told(made: Design) -> str:
+    """Say what the public values, told as they are, tell of the secret."""
+    assert made.domain.public is not None
+    secret, public = made.domain.secret.name, made.domain.public.name
+    level, blind, seen = made.unaware
+    up_to = "reports exclude values" if math.isinf(level) else f"the level is {level:.3g}"
+    return (
+        f"{public} tells about {secret}: for whoever does not know it {up_to}, not "
+        f"{in_full(made.question.epsilon)}, and guesses are right in {round(100 * seen)} of 100 cases, "
+        f"without a report in {round(100 * blind)}"
     )
 
 

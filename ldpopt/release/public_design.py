@@ -19,14 +19,25 @@ from pathlib import Path
 from typing import Any
 
 from ldpopt.core.errors import LdpoptError, RefutedFileError, UnreadableFileError
-from ldpopt.core.exact import MOST_EPSILON, PROMISES, RECOVERABLE, content_digest, public_digest
+from ldpopt.core.exact import (
+    MOST_EPSILON,
+    PROMISES,
+    RECOVERABLE,
+    TablePromise,
+    content_digest,
+    public_digest,
+    table_promise,
+)
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Promise as Measured
 from ldpopt.core.problem import Uncertainty
 from ldpopt.engine.verifying import Verification, read_document, verify_document
 from ldpopt.measures.levels import Level, rldp_level
+from ldpopt.measures.notion_usage import promised
 from ldpopt.mechanisms.randomizer import Randomizer
 from ldpopt.mechanisms.stated import encoding
+from ldpopt.models.privacy import PARTS, Privacy
 from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.release.matrix_randomizer import Matrix
 from ldpopt.release.recoverable_counts import recovery
@@ -44,10 +55,11 @@ class Promise:
     Attributes:
         method: the name of the method, of :data:`ldpopt.release.methods.METHODS`.
         epsilon: the level of one report, in nats.
-        robust: for which distributions: "chi2", "all" or "known".
+        robust: for which distributions: "chi2", "all" or "known"; or "given", from those who know u.
         alpha: the significance level of the set "chi2".
         reports: how many reports about one person it covers.
         together: the level of all of them, where there are several.
+        sensitive: numbers of the secrets that are sensitive, where not all are.
     """
 
     method: str
@@ -56,6 +68,11 @@ class Promise:
     alpha: float
     reports: int = 1
     together: float | None = None
+    sensitive: tuple[int, ...] = ()
+
+    def notion(self, domain: Domain) -> TablePromise | None:
+        """Return the notion of privacy that is promised; None where every secret is hidden."""
+        return table_promise({**self.to_json(), "domain": domain.to_json()})
 
     @property
     def total(self) -> float:
@@ -65,6 +82,8 @@ class Promise:
     def to_json(self) -> dict[str, Any]:
         """Return what a file says of the promise."""
         plain = {name: getattr(self, name) for name in ("method", "epsilon", "robust", "alpha")}
+        if self.sensitive:
+            plain["sensitive"] = list(self.sensitive)
         if self.together is None:
             return plain
         return plain | {"together": {"reports": self.reports, "epsilon": self.together}}
@@ -73,14 +92,27 @@ class Promise:
     def from_json(cls, section: dict[str, Any]) -> Promise:
         """Read what a file says of the promise."""
         several = section.get("together")
-        more = () if several is None else (several["reports"], several["epsilon"])
-        return cls(section["method"], section["epsilon"], section["robust"], section["alpha"], *more)
+        asked = section["method"], section["epsilon"], section["robust"], section["alpha"]
+        found = cls(*asked, sensitive=tuple(section.get("sensitive", ())))
+        if several is None:
+            return found
+        return replace(found, reports=several["reports"], together=several["epsilon"])
 
 
 class Released(ABC):
     """What a design and its public part have in common: a mechanism on the inputs of a domain."""
 
     domain: Domain
+    promise: Any
+    """What is promised about the secret, a :class:`Promise`."""
+
+    @cached_property
+    def kept(self) -> Measured | None:
+        """What the mechanism uses of the notion that is promised; None where every secret is hidden."""
+        asked: TablePromise | None = self.promise.notion(self.domain)
+        if asked is None:
+            return None
+        return promised(self.mechanism, Privacy.read(asked.notion, PARTS), asked.part(self.inputs))
 
     @property
     @abstractmethod
@@ -158,7 +190,8 @@ class PublicDesign(Released):
     @property
     def proven(self) -> float | None:
         """The least level that the file proves whatever the distribution of the data; None for none."""
-        levels = (self.level, self.promise.epsilon if self.universal else None)
+        hides = self.universal and self.promise.notion(self.domain) is None
+        levels = (self.level, self.promise.epsilon if hides else None)
         return min((level for level in levels if level is not None), default=None)
 
     @cached_property

@@ -16,7 +16,7 @@ from ldpopt.core.validate import Array, Cleaned
 from ldpopt.measures.levels import rldp_level
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set
 
-ROBUSTNESS = ("all", "chi2", "known")
+ROBUSTNESS = ("all", "chi2", "known", "given")
 MOST_PUBLIC, MOST_CELLS = 10, 30
 """PolyOpt merges public values of larger tables into groups, to stay within seconds."""
 
@@ -29,7 +29,8 @@ class Question(Cleaned):
         counts: how often each (s, u) occurs, a matrix [s][u]; one column if there is nothing but s.
         epsilon: the level, in nats.
         robust: the distributions for which s is hidden: "all"; "chi2", those that a χ² test at ``alpha``
-            does not reject; or "known", the observed one alone.
+            does not reject; or "known", the observed one alone. Or "given": s is hidden from those who
+            know u, and u is told.
         alpha: the significance level.
         width: how many public values PolyOpt tells apart; chosen by the size if not given.
         reports: how many reports about one person the promise covers.
@@ -37,6 +38,7 @@ class Question(Cleaned):
         queries: the frequencies that are wanted, a row of weights of the inputs (s, u) each; None if
             none are wanted.
         of_numbers: whether the inputs are equally spaced numbers, of which the mean is wanted.
+        sensitive: numbers of the values of s that are sensitive, where not all are (with "all").
     """
 
     counts: Any
@@ -48,6 +50,7 @@ class Question(Cleaned):
     together: float | None = None
     queries: Any = None
     of_numbers: bool = False
+    sensitive: tuple[int, ...] = ()
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
@@ -68,6 +71,20 @@ class Question(Cleaned):
                 "counts must be whole numbers from 0 to 2^53, at least one of them above 0, not "
                 f"{counts.tolist()!r:.60}"
             )
+        if self.robust == "given" and counts.shape[1] < 2:
+            raise InvalidInputError(
+                "given hides the secret from those who know the public columns: it needs public columns "
+                "of two or more values"
+            )
+        if self.sensitive and self.robust != "all":
+            raise InvalidInputError(
+                f"sensitive values are hidden whatever the distribution: robust must be all, not "
+                f"{self.robust}"
+            )
+        if self.reports > 1 and self.composed:
+            raise InvalidInputError(
+                "given and sensitive promise a level for one report, not for several"
+            )
         return {"epsilon": validate.epsilon(self.epsilon), "counts": counts.astype(np.int64)}
 
     @cached_property
@@ -81,6 +98,11 @@ class Question(Cleaned):
         return self.epsilon if self.together is None else self.together
 
     @property
+    def composed(self) -> bool:
+        """Whether the promise is a notion of privacy other than that every secret is hidden."""
+        return self.robust == "given" or bool(self.sensitive)
+
+    @property
     def joint(self) -> bool:
         """Whether there is anything public."""
         return bool(self.counts.shape[1] > 1)
@@ -88,7 +110,7 @@ class Question(Cleaned):
     @cached_property
     def uncertainty(self) -> Uncertainty:
         """The uncertainty set: the distributions against all of which s is hidden."""
-        if self.robust == "all" or not self.joint:
+        if self.robust in ("all", "given") or not self.joint:
             return AllDistributions(*self.counts.shape)
         n = KNOWN_SAMPLES if self.robust == "known" else float(self.counts.sum())
         return Chi2Set(self.p_hat, n, self.alpha)

@@ -23,12 +23,14 @@ from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
+import numpy as np
+
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
 from ldpopt.core.exact import printable
 from ldpopt.core.files import locked, write_whole
 from ldpopt.core.rounding import at_least, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
-from ldpopt.measures.repeated_reports import Together, together
+from ldpopt.measures.repeated_reports import RepeatedLevel, Together, together
 from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
@@ -46,6 +48,8 @@ def reports_together(made: AnyDesign, reports: int) -> Together:
 
     Of an encoding, whose level holds for all distributions, over all of them.
     """
+    if (kept := made.kept) is not None:  # every report has its level, and that of r is r times it
+        return Together(RepeatedLevel(reports * kept.value, (), 0, 0, np.zeros(made.domain.shape)), True)
     return together(*made.compared(made.uncertainty), reports)
 
 
@@ -70,6 +74,10 @@ def keeps_promise(made: AnyDesign, reports: Together) -> bool:
 def repetition(made: Design) -> str:
     """Say what another report about the same person does to the promise, in words."""
     question, covered = made.question, made.question.reports
+    if made.kept is not None:
+        return (
+            f"two reports about one person have {_level(reports_together(made, 2))}; r have r times it"
+        )
     if adds_up(made):
         two = together(*made.compared(AllDistributions(*made.domain.shape)), 2)
         return (
@@ -289,6 +297,8 @@ def total(made: AnyDesign, reports: int) -> str:
     whom = ", whatever the distribution of the data"
     if not isinstance(made, PublicDesign):
         whom = f" {against(made)}"
+    if made.kept is not None:
+        whom = f" of what is promised{whom}"
     return f"{_level(reports_together(made, reports))}{whom}"
 
 

@@ -38,7 +38,7 @@ def design_commands(made: Design, file: str) -> list[Command]:
         options += ["--public", _listed(column.name for column in domain.public.columns)]
     options += ["--epsilon", repr(question.promised)]
     options += [] if question.reports == 1 else ["--reports", str(question.reports)]
-    options += ["--known"] if question.robust == "known" else ["--robust", question.robust]
+    options += _promised(made)
     options += ["--alpha", repr(question.alpha), "--method", made.method]
     options += [] if question.width is None else ["--width", str(question.width)]
     options += _asked_columns(made) + _reading_options(_columns(made))
@@ -50,6 +50,20 @@ def design_commands(made: Design, file: str) -> list[Command]:
         _command("Estimate from the release", "estimate", "released.csv", "--mechanism", file),
         _command("Write this page", "report", file, "-o", "report.html"),
     ]
+
+
+def _promised(made: Design) -> list[str]:
+    """Return the options that say from whom which values are hidden."""
+    question, columns = made.question, made.domain.secret.columns
+    if not question.sensitive:
+        alone = question.robust in ("known", "given")
+        return [f"--{question.robust}"] if alone else ["--robust", question.robust]
+    found, members = [], made.domain.secret.members
+    for i, column in enumerate(columns):
+        others = {member[i] for s, member in enumerate(members) if s not in question.sensitive}
+        values = [value for v, value in enumerate(column.values) if v not in others]
+        found += ["--sensitive", f"{column.name}={_listed(values)}"] * bool(values)
+    return found
 
 
 def unsaid(made: Design) -> str:

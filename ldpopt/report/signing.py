@@ -19,7 +19,7 @@ from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.frequency_intervals import LEVEL
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
-from ldpopt.release.promises import against, caveat, guessing, hides_all, margin
+from ldpopt.release.promises import against, caveat, guessing, hides_all, limit, margin, sensitive
 from ldpopt.release.public_design import PublicDesign
 from ldpopt.release.recoverable_counts import NOT_AT_ALL, WORDS
 from ldpopt.release.release_ledger import (
@@ -143,6 +143,11 @@ def _beware(path: str, made: Design) -> Iterator[str]:
 def hidden(made: Design) -> str:
     """Say what "hidden" means for this mechanism."""
     secret, public = made.domain.secret.name, made.domain.public
+    if made.kept is not None:
+        return (
+            f"“Hidden” means: {limit(made)}. It asks nothing of the distribution of the data: it holds "
+            "for everyone"
+        )
     said = (
         f"“Hidden” means: no report is more than {factor_at_most(made.question.epsilon)} times as "
         f"likely for one value of {secret} as for another, so that a report shifts the "
@@ -161,6 +166,9 @@ def hidden(made: Design) -> str:
 
 def _guards(made: AnyDesign) -> Iterator[Guard]:
     """List who may look at a report, and whether the secret is hidden from them."""
+    if made.kept is not None:
+        yield from _notion_guards(made)
+        return
     secret, public, epsilon = made.domain.secret.name, made.domain.public, made.promise.epsilon
     count = made.promise.reports + 1
     if isinstance(made, Design):
@@ -205,6 +213,49 @@ def _guards(made: AnyDesign) -> Iterator[Guard]:
     counts = ", or the file of the mechanism with its counts" if isinstance(made, Design) else ""
     yield Guard(
         f"somebody who holds the table{counts}",
+        OPEN,
+        True,
+        "the mechanism is about reports, not about what they are made from",
+    )
+
+
+def _notion_guards(made: AnyDesign) -> Iterator[Guard]:
+    """List the same where the promise is about those who know u, or about sensitive values."""
+    secret, epsilon = made.domain.secret.name, made.promise.epsilon
+    if made.promise.sensitive:
+        known = f"{sensitive(made)} against any other value"
+        words = f"{limit(made)}, {EVERYBODY}"
+        yield Guard(f"somebody who wants to tell {secret} {known}", limited(epsilon), False, words)
+        yield Guard(
+            f"somebody who wants to know a {secret} that is not sensitive",
+            OPEN,
+            True,
+            "some reports come from one such value alone, and reveal it",
+        )
+    else:
+        assert made.domain.public is not None
+        public = made.domain.public.name
+        whom = f"somebody who sees one report and knows the {public} of the person"
+        yield Guard(whom, limited(epsilon), False, f"{_by(epsilon, secret)}, {EVERYBODY}")
+        told, short = f"each report tells {public}, which may tell about {secret}", (OPEN, True)
+        if isinstance(made, Design):
+            level = made.unaware[0]
+            told = f"{told}; in the table, {shift(level, secret)} [{NOT_CHECKED}]"
+            short = measured(level, epsilon)
+        yield Guard("somebody who sees one report and knows nothing else about the person", *short, told)
+        yield Guard(
+            f"somebody who wants to know the {public} of the person",
+            OPEN,
+            True,
+            f"{public} is told as it is",
+        )
+    yield Guard(
+        "somebody who sees two reports about one person",
+        *repeated(made, 2),
+        f"they have together {total(made, 2)} [{NOT_CHECKED}]",
+    )
+    yield Guard(
+        "somebody who holds the table",
         OPEN,
         True,
         "the mechanism is about reports, not about what they are made from",

@@ -31,8 +31,13 @@ def title(loaded: Loaded) -> str:
 def released(made: AnyDesign) -> str:
     """Name what leaves the table, and what is hidden."""
     secret, public = made.domain.secret.name, made.domain.public
+    if made.promise.sensitive:
+        both = "" if public is None else f" and {public.name}"
+        return f"Random reports on {secret}{both} that hide {secret} {promises.sensitive(made)}"
     if public is None:
         return f"Random reports on {secret} that hide it"
+    if made.promise.robust == "given":
+        return f"Reports that tell {public.name} as it is and hide {secret} from those who know it"
     if tells_public(made):
         return f"Reports that tell {public.name} as it is and hide {secret}"
     if hides_all(made):
@@ -47,6 +52,14 @@ def explanation(loaded: Loaded) -> list[str]:
         explained, _ = documented(type(made.problem))
         return [*explained, *(f"Claimed and decided: {said}." for said in loaded.verification.privacy)]
     secret, epsilon = made.domain.secret.name, made.question.epsilon
+    shown = f"can shift the odds between two values of {secret} by that factor at most"
+    alone = "" if made.public.universal else ", and knows nothing else about the person,"
+    seen = f"whoever sees a report{alone} {shown}"
+    if made.promise.sensitive:
+        seen = f"whoever sees a report that {promises.sensitive(made)} can give {shown}"
+    elif made.promise.robust == "given":
+        assert made.domain.public is not None
+        seen = f"whoever sees a report, and knows the {made.domain.public.name} of the person, {shown}"
     people = f"Every row of the table is one person with a value of {secret}"
     if made.domain.public is None:
         first = f"{people}. The mechanism turns it into a random report."
@@ -60,12 +73,9 @@ def explanation(loaded: Loaded) -> list[str]:
             f"{people} and one of {made.domain.public.name}. The mechanism turns both into one random "
             "report."
         )
-    alone = "" if made.public.universal else ", and knows nothing else about the person,"
     second = (
-        f"Privacy level ε = {at_most(epsilon, 6)}: no report is more than e^ε ≤ "
-        f"{factor_at_most(epsilon)} times as likely for one value of {secret} as for another, "
-        f"{holds_for(made)}; whoever sees a report{alone} can shift the odds between two values of "
-        f"{secret} by that factor at most"
+        f"Privacy level ε = {at_most(epsilon, 6)}, e^ε ≤ {factor_at_most(epsilon)}: "
+        f"{promises.limit(made)}, {holds_for(made)}; {seen}"
     )
     return [first, f"{loaded.verification.marked_promise(second)}."]
 

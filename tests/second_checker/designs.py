@@ -32,6 +32,18 @@ def claims(found):
         table = params["prior"] if "prior" in params else params["hypotheses"][0]
         own = [s for s, row in enumerate(table) for _ in row]
         yield "secrets", len({(s, x // width) for x, s in enumerate(own)}) == len(set(own))
+    if (notion := promised(section)) is not None:
+        demand(found["problem"] == "program", "a composition")
+        yield "notion", params["privacy"] == [notion]
+        (objective,) = (params.get("maximise") or params["minimise"]).values()
+        mass, flat = sum(map(sum, counts)), [n for row in counts for n in row]
+        cells = len(flat)
+        exact = [[float(Fraction(n, max(mass, 1))) for n in flat]]
+        exact += [[float(Fraction(2 * n + 1, 2 * mass + cells)) for n in flat]]
+        yield "counts", mass > 0 and objective["prior"] in exact
+        yield "digest", digest(found) == section["digest"]
+        return
+    demand(found["problem"] != "program", "a composition promises a notion")
     level = params.get("epsilon", 10 if found["problem"] == "privacy-utility-frontier" else None)
     yield from _question(section, params, counts, level)
     if "together" in section:
@@ -42,6 +54,19 @@ def claims(found):
 def shape(domain):
     """How many secrets and how many public values there are."""
     return len(domain["secret"]["members"]), len((domain["public"] or {"members": [[0]]})["members"])
+
+
+def promised(section):
+    """The notion of privacy that is promised, in the words of a program; None for another promise."""
+    (rows, width), e = shape(section["domain"]), section["epsilon"]
+    if section["robust"] == "given":
+        demand(width > 1, "public values")
+        return {"given": {"epsilon": e, "shape": [rows, width]}}
+    if "sensitive" not in section:
+        return None
+    demand(section["sensitive"][-1] < rows, "numbers of secrets")
+    inputs = [x for x in range(rows * width) if x // width in section["sensitive"]]
+    return {"sensitive": {"epsilon": e, "inputs": inputs}}
 
 
 def labelled(domain, mechanism):
@@ -66,7 +91,7 @@ def labelled(domain, mechanism):
 def read(section):
     """Read the fields of the section."""
     fields = {"method", "epsilon", "robust", "alpha", "width", "counts", "domain", "digest"}
-    keys(section, fields, {"together", "salt"})
+    keys(section, fields, {"together", "salt", "sensitive"})
     demand(isinstance(section.get("salt", ""), str), "salt must be text")
     demand(section["width"] is None or whole(section["width"], 2, PLACES), "width")
     demand(isinstance(section["counts"], list) and section["counts"], "counts")
@@ -83,7 +108,16 @@ def read_promise(section):
     for name in ("method", "digest"):
         demand(isinstance(section[name], str), f"{name} must be text")
     number(section["epsilon"], 1e-6, 30)
-    word(section["robust"], ("chi2", "all", "known"))
+    word(section["robust"], ("chi2", "all", "known", "given"))
+    if section["robust"] == "given" or "sensitive" in section:
+        demand("together" not in section, "one report")
+        demand((section["robust"] == "given") != ("sensitive" in section), "one of the two")
+        demand(section["robust"] in ("given", "all"), "sensitive secrets, whatever the distribution")
+        numbers = section.get("sensitive", [0])
+        demand(isinstance(numbers, list) and numbers, "numbers of secrets")
+        for s in numbers:
+            whole(s, 0, PLACES)
+        demand(numbers == sorted(set(numbers)), "in order, each once")
     demand(0 < number(section["alpha"]) < 1, "alpha is out of range")
     keys(section["domain"], {"secret", "public"})
     for name, side in section["domain"].items():

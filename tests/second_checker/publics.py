@@ -7,7 +7,7 @@ from itertools import combinations, pairwise, permutations
 from mpmath import iv
 
 from second_checker import encodings
-from second_checker.designs import digest, labelled, read_promise, shape
+from second_checker.designs import digest, labelled, promised, read_promise, shape
 from second_checker.intervals import both, interval, surely
 from second_checker.reading import demand, keys, number, numbers, word
 
@@ -29,7 +29,7 @@ def claims(found):
         W = [numbers(row, least=0) for row in mechanism["matrix"]]
         demand(len({len(row) for row in W}) == 1 and max(map(max, W)) <= 1, "a matrix of probabilities")
     fields = {"method", "epsilon", "robust", "alpha", "level", "domain", "digest"}
-    keys(section, fields, {"together", "recoverable", "salt"})
+    keys(section, fields, {"together", "recoverable", "salt", "sensitive"})
     demand(isinstance(section.get("salt", ""), str), "salt must be text")
     word(section.get("recoverable", "exactly"), ("not at all", "approximately", "exactly"))
     read_promise(section)
@@ -47,7 +47,10 @@ def claims(found):
 
     if section["level"] is not None:
         yield "level", private(number(section["level"]))
-    for reports, epsilon in promises(section):
+    if (notion := promised(section)) is not None:
+        demand(not encoded and len(W) <= 400, "a matrix")
+        yield "promise", keeps(W, notion, width)
+    for reports, epsilon in [] if notion is not None else promises(section):
         answer = private(epsilon / reports)
         if answer is False and not known:
             answer = False if refuted(W, width, epsilon / reports) else "open"
@@ -55,6 +58,24 @@ def claims(found):
     if section.get("recoverable") == "not at all" and not encoded:
         yield "recoverable", alike(W, width, section["epsilon"])
     yield "digest", digest(found) == section["digest"]
+
+
+def keeps(W, notion, width):
+    """Whether each column is private where the notion asks for it."""
+    ((name, given),) = notion.items()
+    factor = iv.exp(interval(given["epsilon"]))
+    answers = []
+    for column in zip(*W, strict=True):
+        held = [x for x, entry in enumerate(column) if entry]
+        if name == "sensitive" and len(held) == 1 and held[0] not in given["inputs"]:
+            continue
+        pairs = {
+            (column[x], column[z])
+            for x, z in permutations(range(len(W)), 2)
+            if name == "sensitive" or x % width == z % width
+        }
+        answers += [a <= b or surely(a, factor * interval(b)) for a, b in pairs]
+    return both(*answers)
 
 
 def promises(section):

@@ -26,7 +26,9 @@ So the entries prove a promise if they differ by at most e^ε (e^(ε'/r)). They 
 
 * for all distributions (``robust`` "all"), as some distribution attains their level;
 * with one public value, or none, as P(y|s) is then an entry;
-* of an encoding, which hides all inputs from each other: this is what its promise is about.
+* of an encoding, which hides all inputs from each other: this is what its promise is about;
+* for those who know the public value (``robust`` "given"), and of sensitive secrets: they are notions of
+  privacy, which say what entries may be (:mod:`table_promises`).
 
 A promise for the distributions near a table is about counts that are not in the file. It is proven by
 the entries, or refuted for all counts by :mod:`telling_apart`, or else *open*: the file does not decide
@@ -48,6 +50,7 @@ from ..kernel.proofs.encodings import ENCODING, read_encoding
 from ..kernel.proofs.encodings import private as private_encoding
 from ..kernel.proofs.labelled_inputs import DOMAIN, MOST_TOGETHER, content_digest, inputs_claim
 from ..kernel.proofs.private_rows import MATRIX, Rows, is_private, private, stochastic
+from ..kernel.proofs.table_promises import SENSITIVE, table_promise
 from ..kernel.proofs.telling_apart import tells_apart
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, MOST_EPSILON, Nullable, Number, Record, Text, Whole, Word
@@ -58,7 +61,7 @@ PUBLIC = Record(
     {
         "method": Text(),
         "epsilon": EPSILON,
-        "robust": Word("chi2", "all", "known"),
+        "robust": Word("chi2", "all", "known", "given"),
         "alpha": Number(above=0, below=1),
         "level": Nullable(Number(0, MOST_EPSILON)),
         "domain": DOMAIN,
@@ -67,6 +70,7 @@ PUBLIC = Record(
     {
         "together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON}),
         "recoverable": Word(*RECOVERABLE),
+        "sensitive": SENSITIVE,
         "salt": Text(),
     },
 )
@@ -100,6 +104,8 @@ class Entries(NamedTuple):
     refute: Callable[[Fraction], bool]
     decide: bool
     alike: Callable[[], Claim]
+    words: str = ""
+    """What is promised, where it is not that every secret is hidden from every other."""
 
 
 def public_claims(document: Any) -> Iterator[Claim]:
@@ -127,11 +133,17 @@ def _tabled(section: dict[str, Any], matrix: Rows) -> Generator[Claim, None, Ent
     secrets = [x // width for x in range(len(matrix))]
     if section["level"] is not None:
         yield private(matrix, secrets, section["level"])
+    alike = partial(_alike_rows, matrix, width, section["epsilon"])
+    if (promised := table_promise(section)) is not None:
+        part = promised.part(len(matrix))
+        return Entries(
+            lambda _: part.holds(matrix) is True, lambda _: False, True, alike, promised.words
+        )
     return Entries(
         partial(is_private, matrix, secrets),
         partial(tells_apart, matrix, width),
         decide=section["robust"] == "all" or width == 1,
-        alike=partial(_alike_rows, matrix, width, section["epsilon"]),
+        alike=alike,
     )
 
 
@@ -147,6 +159,8 @@ def _alike_rows(matrix: Rows, width: int, epsilon: float) -> Claim:
 def _encoded(section: dict[str, Any], plain: dict[str, Any]) -> Generator[Claim, None, Entries]:
     """Decide what an encoding has to be; parameters that no encoding has are unreadable."""
     found = read_encoding(plain)
+    if table_promise(section) is not None:
+        raise UnreadableError("an encoding promises that all inputs are hidden, and nothing else")
     yield inputs_claim(section["domain"], found.inputs)
     if section["level"] is not None:
         yield private_encoding(found, section["level"])
@@ -172,7 +186,8 @@ def _promises(section: dict[str, Any], entries: Entries) -> Iterator[Claim]:
     if not entries.decide:
         whom = f"for the distributions of {quoted(section['robust'])}, alpha = {section['alpha']!r}"
     epsilon: float = section["epsilon"]
-    words = f"no report is more than e^{epsilon!r} times as likely for one secret as for another, {whom}"
+    hidden = f"no report is more than e^{epsilon!r} times as likely for one secret as for another"
+    words = f"{entries.words or hidden}, {whom}"
     yield _promise("promise", words, epsilon, 1, entries)
     if "together" in section:
         reports, epsilon = section["together"]["reports"], section["together"]["epsilon"]

@@ -5,9 +5,11 @@ A mechanism is a matrix, and this section says what its rows mean. The claims ti
 * *inputs*: every row of a table is one input of the mechanism at most (``labelled_inputs.py``).
 * *counts*: the question that was answered is that of the section's counts, in the order of the labels:
   ``params.counts`` are these counts, or ``params.p_hat`` (``params.prior``) are c/n, each rounded to the
-  nearest float.
+  nearest float; so is the prior of the objective of a composition, or it is (c + ½)/(n + half the number
+  of cells), as the error of queries needs a distribution without zeros.
 * *level*: ε (and, for a confidence set, α and n) of the section are those of the question, and what the
-  section calls different secrets the question hides from each other (:func:`_hides`).
+  section calls different secrets the question hides from each other (:func:`_hides`). Where the section
+  promises a notion of privacy (:mod:`table_promises`), the question asks for this one alone.
 * *together*: where the section promises a level for r reports about one person, they have it; see
   :func:`_together`.
 * *digest*: SHA-256 of problem, parameters, mechanism and section, as :func:`digest` writes them.
@@ -40,6 +42,7 @@ from ..kernel.proofs.labelled_inputs import (
     inputs_claim,
 )
 from ..kernel.proofs.robust_privacy import are_robustly_private
+from ..kernel.proofs.table_promises import SENSITIVE, TablePromise, table_promise
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, List, Nullable, Number, Record, Text, Whole, Word
 
@@ -54,14 +57,18 @@ DESIGN = Record(
     {
         "method": Text(),
         "epsilon": EPSILON,
-        "robust": Word("chi2", "all", "known"),
+        "robust": Word("chi2", "all", "known", "given"),
         "alpha": Number(above=0, below=1),
         "width": Nullable(Whole(2, 1_000_000)),
         "counts": List(List(Whole(0, MOST_CELLS), 1), 1),
         "domain": DOMAIN,
         "digest": Text(),
     },
-    {"together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON}), "salt": Text()},
+    {
+        "together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON}),
+        "sensitive": SENSITIVE,
+        "salt": Text(),
+    },
 )
 """What ``ldpopt design`` says of its table."""
 
@@ -77,7 +84,10 @@ def design_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
     mechanism = document["answer" if encoded else "mechanism"]
     if not isinstance(mechanism, dict) or not isinstance(params, dict):
         raise UnreadableError("a file with the section design needs a mechanism and parameters")
-    if not _confident(params) and plain["form"] not in FOR_ALL:
+    promised = table_promise(section)
+    if promised is not None and plain["form"] != "program":
+        raise UnreadableError("such a promise needs a question that is composed of notions of privacy")
+    if promised is None and not _confident(params) and plain["form"] not in FOR_ALL:
         raise UnreadableError(
             "the section design needs a question about all distributions, or about the χ² set of a table"
         )
@@ -86,7 +96,7 @@ def design_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
     yield inputs_claim(section["domain"], rows, labels, section["counts"])
     if counted(params):
         yield _counts(section["counts"], params)
-    yield _level(section, params, plain)
+    yield _level(section, params, plain) if promised is None else _notion(promised, plain)
     if "together" in section:
         yield _together(section["together"], mechanism.get("matrix", []), params, plain)
     stated = section["digest"]
@@ -119,7 +129,15 @@ def digest(document: dict[str, Any]) -> str:
 
 def counted(params: dict[str, Any]) -> bool:
     """Return whether the question is about a distribution that was counted."""
-    return any(name in params for name in ("counts", "p_hat", "prior", "p"))
+    return "counts" in params or bool(_distributions(params))
+
+
+def _distributions(params: dict[str, Any]) -> list[Any]:
+    """List the distributions of a question: its own, and that of the objective of a composition."""
+    found = [params[name] for name in ("p_hat", "prior", "p") if name in params]
+    named = [params[sense] for sense in ("maximise", "minimise") if isinstance(params.get(sense), dict)]
+    objectives = [part for one in named for part in one.values() if isinstance(part, dict)]
+    return found + [part["prior"] for part in objectives if "prior" in part]
 
 
 def _confident(params: dict[str, Any]) -> bool:
@@ -134,10 +152,11 @@ def _counts(counts: list[list[int]], params: dict[str, Any]) -> Claim:
     def holds() -> bool:
         if "counts" in params:
             return bool(params["counts"] == counts)
-        given = next(params[name] for name in ("p_hat", "prior", "p") if name in params)
         rows = [[count / total for count in row] for row in counts] if total else []
         flat = [entry for row in rows for entry in row]  # Python rounds int/int to the nearest float
-        return total > 0 and given in (rows, flat)
+        half = [(2 * count + 1) / (2 * total + len(flat)) for row in counts for count in row]
+        composed = "privacy" in params
+        return total > 0 and _distributions(params)[0] in (rows, flat, *([half] if composed else []))
 
     return decided("counts", words, holds, value=float(total))
 
@@ -181,6 +200,11 @@ def _level(section: dict[str, Any], params: dict[str, Any], plain: dict[str, Any
     known = f" and the set {quoted(robust)} with alpha = {alpha!r}" if confident else ""
     words = f"the design promises what the question asks for: the level {epsilon!r}{known}"
     return decided("level", words, holds, value=epsilon)
+
+
+def _notion(promised: TablePromise, plain: dict[str, Any]) -> Claim:
+    words = f"the design promises what the question asks for: {promised.words}"
+    return decided("level", words, lambda: plain["privacy"] == [promised.notion])
 
 
 def _together(
