@@ -73,10 +73,9 @@ def explanation(loaded: Loaded) -> list[str]:
             f"{people} and one of {made.domain.public.name}. The mechanism turns both into one random "
             "report."
         )
-    second = (
-        f"Privacy level ε = {at_most(epsilon, 6)}, e^ε ≤ {factor_at_most(epsilon)}: "
-        f"{promises.limit(made)}, {holds_for(made)}; {seen}"
-    )
+    factor = factor_at_most(epsilon)
+    limit = promises.limit(made).replace(f"more than {factor} times", f"more than e^ε ≤ {factor} times")
+    second = f"Privacy level ε = {at_most(epsilon, 6)}: {limit}, {holds_for(made)}; {seen}"
     return [first, f"{loaded.verification.marked_promise(second)}."]
 
 

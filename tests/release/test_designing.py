@@ -258,7 +258,7 @@ def test_fingerprints_differ(made):
     ("options", "message"),
     [
         ({"epsilon": 0}, "epsilon must be a finite number > 0, not 0"),
-        ({"robust": "some"}, "robust must be one of all, chi2, known, not 'some'"),
+        ({"robust": "some"}, "robust must be one of all, chi2, known, given, not 'some'"),
         ({"method": "magic"}, "method must be one of auto, optimum"),
         ({"method": "ir"}, "'ir' does not apply: is made for a confidence set"),
         ({"public": (), "method": "srr"}, "'srr' does not apply: there is no public column"),
