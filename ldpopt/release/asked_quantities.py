@@ -39,7 +39,8 @@ def means(
             )
     for column in domain.all_columns:
         if column.range is not None:
-            yield _mean(groups[column.name], column.points, None)
+            most = 1 / (2 * (len(column.values) - 1)) ** 2  # a quarter of a squared step
+            yield _mean(groups[column.name], column.points, None)._replace(rounding=most)
         elif column.name in columns:
             scores, binning = _scores(column, columns[column.name], ends)
             yield _mean(groups[column.name], scores, binning)

@@ -51,6 +51,8 @@ class Asked(NamedTuple):
         minus: what is taken from it, for a difference.
         low, unit: what 0 stands for, and how much more 1 stands for.
         binning: how far the quantity of the numbers themselves may be from it, as bins stand for them.
+        rounding: the most that random rounding to points adds to the variance of one report, in units of
+            ``unit``²; of a registry it is not taken out with the sampling error.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Asked(NamedTuple):
     low: float = 0.0
     unit: float = 1.0
     binning: float | None = None
+    rounding: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -117,27 +120,28 @@ def quantities(
     linear = _Linear(of, tally, asked, registry)
     z, widest = normal_quantile((1 - level) / 2), normal_quantile((1 - LEVEL) / 2)
     rows, gradients = [], np.zeros((len(asked), len(linear.mean)))
+    kept = np.array([one.unit**2 * one.rounding for one in asked]) * registry / of.reported(tally)
     for i, one in enumerate(asked):
         parts = [linear.part(share) for share in (one.share, one.minus) if share is not None]
         sign = 1.0
         for part in parts:
             gradients[i] += sign * one.unit * part.gradient
             sign = -sign
-        error = math.sqrt(max(gradients[i] @ linear.covariance @ gradients[i], 0.0))
+        error = math.sqrt(max(gradients[i] @ linear.covariance @ gradients[i] + kept[i], 0.0))
         least, most = (one.low, one.low + one.unit) if one.minus is None else (-one.unit, one.unit)
         row = Quantity(one.name, least, most, False, binning=one.binning)
         if all(part.known for part in parts) and 2 * widest * error < most - least:
-            if one.minus is None:
-                value = one.low + one.unit * parts[0].value
-                ends = [one.low + one.unit * end for end in linear.interval(one.share, z)]
-            else:
+            value = one.low + one.unit * parts[0].value
+            if one.minus is not None:
                 value = one.unit * (parts[0].value - parts[1].value)
-                ends = [value - z * error, value + z * error]
+            ends = [value - z * error, value + z * error]
+            if one.minus is None and one.share.given is not None:
+                ends = [one.low + one.unit * end for end in linear.fieller(one.share, z)]
             low, high = np.clip(ends, least, most).tolist()
             row = replace(row, low=low, high=high, determined=True, estimate=value, standard_error=error)
         rows.append(row)
     known = np.array([row.determined for row in rows])
-    covariance = gradients @ linear.covariance @ gradients.T
+    covariance = gradients @ linear.covariance @ gradients.T + np.diag(kept)
     return Quantities(tuple(rows), np.where(np.outer(known, known), covariance, np.nan))
 
 
@@ -192,18 +196,16 @@ class _Linear:
         gradient[c], gradient[d] = 1 / self.mean[d], -value / self.mean[d]
         return _Part(float(value), gradient, True)
 
-    def interval(self, share: Share, z: float) -> list[float]:
-        """Return the ends of the interval of a share, not cut.
+    def fieller(self, share: Share, z: float) -> list[float]:
+        """Return the ends of the interval of a ratio, not cut.
 
         Args:
-            share: the share, which is known.
+            share: the ratio, which is known.
             z: the quantile of the normal distribution.
         """
-        c = self._place(share.weights)
+        assert share.given is not None
+        c, d = self._place(share.weights), self._place(share.given)
         m, cov = self.mean, z**2 * self.covariance
-        if share.given is None:
-            return [float(m[c] - math.sqrt(cov[c, c])), float(m[c] + math.sqrt(cov[c, c]))]
-        d = self._place(share.given)
         square, middle = m[d] ** 2 - cov[d, d], m[c] * m[d] - cov[c, d]
         if square <= 0:  # the divisor may be 0 at this level
             return [-math.inf, math.inf]

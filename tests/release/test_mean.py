@@ -123,6 +123,20 @@ def test_intervals_cover_and_the_variance_is_within_the_proven_one(epsilon):
     assert made.result.bound <= made.result.value <= 1.02 * made.result.bound
 
 
+def test_the_error_of_a_registry_of_numbers_keeps_that_of_the_rounding():
+    numbers = np.full(2000, 43.75)  # halfway between two points, where rounding adds most
+    made = design({"x": numbers}, "x", epsilon=8.0, mean_over=(0, 100))
+    column, of = made.domain.secret.columns[0], made.randomizer
+    found = []
+    for seed in range(100):
+        codes = column.codes(pa.array(numbers), 1, seeded_words([seed, 1]))
+        tally = of.tallied(of.sample(codes, seeded_words(seed)))
+        found += frequencies(tally, made, registry=True).quantities
+    spread = np.std([row.estimate for row in found])
+    assert spread == pytest.approx(np.mean([row.standard_error for row in found]), rel=0.3)
+    assert sum(row.low <= 43.75 <= row.high for row in found) >= 87  # of 100
+
+
 def test_numbers_are_kept_on_average_by_the_rounding():
     column = Column("x", tuple("abcde"), range=(-2.0, 6.0))
     for number, kept in ((-2, -2), (-1.3, -1.3), (3.9, 3.9), (6, 6), (7, 6), (-1e300, -2)):
