@@ -98,6 +98,7 @@ def draw_gaps(rows: list[Row], found: Benchmark) -> Figure:
         panel.set(xscale="log", xlim=(1, 1e3), ylim=(0, 1.05), xlabel="CPU time ÷ the first's")
         panel.set_title(f"share with a gap of {gap:g} or less", fontsize="small")
     panels[0].set_title(f"{len(keys)} instances", fontsize="small")
+    panels[0].xaxis.set_minor_formatter(NullFormatter())
     for panel in panels:
         panel.grid(alpha=0.3)
     if panels[0].lines:

@@ -162,9 +162,11 @@ def ranking(found: Benchmark) -> Table:
                 "–" if entry.rank is None else str(entry.rank),
                 entry.solver,
                 f"{entry.solved} of {entry.instances}",
-                _number(entry.mean),
-                f"{_number(entry.low)} – {_number(entry.high)}",
-                _number(entry.mean / best),
+                *(
+                    (_number(entry.mean), _range(entry.low, entry.high), _number(entry.mean / best))
+                    if entry.solved
+                    else ("–", "–", "–")
+                ),
                 _number(entry.rough),
                 _number(entry.start) if entry.start else "–",
             )
@@ -244,7 +246,14 @@ def _times(rows: list[Row]) -> Table:
                     _verdict(row["agrees"] for row in tried),
                 )
             )
-    return table
+    return _told(table)
+
+
+def _told(table: Table) -> Table:
+    """Leave out the columns that say nothing in any row."""
+    told = [i for i, cells in enumerate(zip(*table.rows, strict=True)) if set(cells) != {"–"}]
+    rows = [tuple(row[i] for i in told) for row in table.rows]
+    return Table(tuple(table.head[i] for i in told), "".join(table.align[i] for i in told), rows)
 
 
 def _growth(rows: list[Row]) -> Table:
@@ -287,7 +296,11 @@ def _spread(rows: list[Row]) -> str:
     """Write the medians of the quartiles; a dash where no run was repeated."""
     if not any((row["runs"] or 0) > 1 for row in rows):
         return "–"
-    return " – ".join(_number(middle(name, rows)) for name in ("cpu_low", "cpu_high"))
+    return _range(*(middle(name, rows) for name in ("cpu_low", "cpu_high")))
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return f"{_number(low)} – {_number(high)}"
 
 
 def _counts(statuses: Iterable[str]) -> str:

@@ -77,6 +77,13 @@ def test_the_summary_of_several_instances():
     ]
 
 
+def test_a_column_that_says_nothing_is_left_out_and_an_unsolved_problem_has_no_times():
+    told = page_of([row("cdd", 4, 1.0, solved=False, status="gap")])
+    (form,) = told["forms"]
+    assert not {"starts s", "quartiles", "child MB"} & set(form.problems[0].times.head)
+    assert told["ranking"].rows[0][1:7] == ("–", "cdd", "0 of 1", "–", "–", "–")
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """A real benchmark of two forms, with a solver of every bad kind."""
