@@ -49,14 +49,14 @@ def source_digest(defined: Any) -> str:
 def _of_object(defined: Any, parts: dict[str, str]) -> None:
     """Add the file of a function or class with what it imports, or the definition if it has no file."""
     module = sys.modules.get(getattr(defined, "__module__", None) or "")
-    path = _file(module)
-    if module is not None and path is not None:
+    path, functions = _file(module), _functions(defined)
+    places = {Path(function.__code__.co_filename).resolve() for function in functions}
+    if module is not None and path is not None and (path in places or not places):
         _of_file(module.__name__, path, parts)
         return
     key = f"{getattr(defined, '__module__', '')}.{getattr(defined, '__qualname__', defined)}"
     if key in parts or (isinstance(defined, type) and defined.__module__ == "builtins"):
         return
-    functions = _functions(defined)
     try:
         parts[key] = ast.dump(ast.parse(textwrap.dedent(inspect.getsource(defined))))
     except (OSError, TypeError, SyntaxError):  # a session keeps no source

@@ -29,8 +29,8 @@ def _rounded(number):
     return f"{float(number):.3g}" if "e" in number else f"{float(number):.6g}"
 
 
-def test_there_are_three():
-    assert len(NOTEBOOKS) == 3
+def test_there_are_four():
+    assert len(NOTEBOOKS) == 4
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
