@@ -15,7 +15,7 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
 
 MOST_INPUTS = 12
-MOST_CORNERS = 2_000_000
+MOST_CORNERS = 3_900_000
 """Corners of all leaves together: the checker visits them in some seconds."""
 MOST_LEAVES = 2_000
 
@@ -80,11 +80,14 @@ def circulant_proof(
             low, high = node.low.copy(), node.high.copy()
             low[at], high[at] = first, last
             mirrored = low[1] >= high[k - 1]
-            part = Node(low, high, None if mirrored else _box(low, high, excess))
+            box = None if mirrored else _box(low, high, excess)
+            if box is not None and box.bound < least:  # the whole box's vector proves more of its part
+                box = box._replace(bound=least, vector=node.box.vector)
+            part = Node(low, high, box)
             node.parts.append(part)
             leaves += 1
-            if part.box is not None:
-                heapq.heappush(waiting, (max(part.box.bound, least), leaves, part))
+            if box is not None:
+                heapq.heappush(waiting, (box.bound, leaves, part))
     tree, E = root.plain(), exp_above(epsilon)
     for room in (1e-13, 1e-11, 1e-9, 1e-7):
         bound = (1 + waiting[0][0]) * (1 - room)

@@ -36,10 +36,17 @@ def test_small_circulants_are_proven(k: int, epsilon: float, known: float) -> No
     assert "circulant" in claim.statement
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("k", "within"), [(9, 1e-6), (12, 0.01)])
-def test_larger_circulants(k: int, within: float) -> None:
-    result = solve(problem("circulant-fidelity", inputs=k, epsilon=1.0))
+@pytest.mark.parametrize(
+    ("k", "epsilon", "within"),
+    [
+        (8, 0.3, 0.01),
+        pytest.param(9, 1.0, 1e-6, marks=pytest.mark.slow),
+        pytest.param(12, 0.3, 0.01, marks=pytest.mark.slow),
+    ],
+)
+def test_larger_circulants(k: int, epsilon: float, within: float) -> None:
+    """A part of a box is proven at least as far as the box; the vector of the box does it if need be."""
+    result = solve(problem("circulant-fidelity", inputs=k, epsilon=epsilon), gap=within / 10)
     assert result.value <= result.bound * (1 + within)
     assert verify(result)
 
