@@ -114,7 +114,8 @@ def holds_for(made: Design) -> str:
     if not made.public.universal:
         return against(made)
     public = made.domain.public
-    known = "" if public is None else f", also against whoever knows {public.name}"
+    also = "" if made.promise.robust == "given" else "also "  # others have the price of caveat
+    known = "" if public is None else f", {also}against whoever knows {public.name}"
     return f"whatever the distribution of the data{known}"
 
 

@@ -90,6 +90,7 @@ def test_the_price_of_told_columns_is_measured(given):
     reports = given.mechanism.sample(people, rng)
     guess = np.argmax([p[s].sum() * law[s] for s in range(4)], axis=0)
     assert seen == pytest.approx((guess[reports] == people // 2).mean(), abs=0.01)
+    assert promises.holds_for(given).endswith(" data, against whoever knows sex")
     said = promises.caveat(given)
     assert f"the level is {level:.3g}, not {EPSILON}" in said
     assert f"in {round(100 * seen)} of 100 cases, without a report in {round(100 * blind)}" in said
