@@ -106,13 +106,13 @@ def _plain_code(code: CodeType) -> list[Any]:
 
 def _of_file(name: str, path: Path, parts: dict[str, str]) -> None:
     """Add a file and the files of the user that it imports."""
-    if str(path) in parts:
+    if f"module {name}" in parts:
         return
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return
-    parts[str(path)] = ast.dump(tree)
+    parts[f"module {name}"] = ast.dump(tree)
     spec = getattr(sys.modules.get(name), "__spec__", None)
     package = name if spec and spec.submodule_search_locations else name.rpartition(".")[0]
     for imported in _imports(tree, package):
