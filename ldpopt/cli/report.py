@@ -28,7 +28,8 @@ def report(
     ] = 60.0,
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Seconds for the whole page; what is not checked by then is undecided."),
+        typer.Option(help="Seconds for the whole page; claims not decided by then are undecided. A file that is not "
+            "even read by then makes no page (exit code 3)."),
     ] = None,
     problem: OwnProblem = None,
     force: Force = False,

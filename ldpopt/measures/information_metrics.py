@@ -65,7 +65,8 @@ def average_privacy(m: Channel | ArrayLike, prior: Prior, *, seed: int = 0) -> E
     """
     m = _checked(m, prior)
     leaked = _set_leakage(m, prior, seed) if isinstance(m, SetMechanism) else _leakage(m.matrix, prior)
-    return leaked.through(-1 / prior.expected_entropy(), 1.0)
+    share = leaked.through(-1 / prior.expected_entropy(), 1.0)
+    return Estimate(min(max(0.0, share), 1.0), share.error, share.method)
 
 
 def _leakage(W: Array, prior: Prior) -> Estimate:

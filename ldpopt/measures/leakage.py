@@ -212,7 +212,7 @@ def _nearly_largest(
 
 
 def _minus_log(left: float) -> float:
-    return -math.log(left) if left > 0 else math.inf
+    return max(0.0, -math.log(left)) if left > 0 else math.inf
 
 
 def additive_noise_leakage(

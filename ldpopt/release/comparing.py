@@ -135,10 +135,11 @@ def to_publish(made: Design, goal: str = "estimates", queries: Sequence[str] = (
         queries: the columns whose frequencies are wanted; all if not given.
     """
     question, counts = made.question, made.question.counts
+    named = "No count can be computed back from the mechanism"
     if question.composed:
-        return "They cannot from the mechanism of --robust all --method grr, which promises more"
+        return f"{named} of --robust all --method grr, which promises more [{NOT_CHECKED}]"
     if counts.size > MOST_LEARNT:
-        return "They cannot from the mechanisms of --method srr, grr and subset"
+        return f"{named}s of --method srr, grr and subset [{NOT_CHECKED}]"
     asked = replace(question, epsilon=question.promised / question.reports, together=None)
     names = [name for name in ("srr", "learn", "grr") if METHODS[name].reason(asked) is None]
     found = {}
@@ -154,5 +155,5 @@ def to_publish(made: Design, goal: str = "estimates", queries: Sequence[str] = (
     own = made.worth(goal, queries)
     what = "information" if goal == "information" else "squared error"
     known = math.isfinite(own) and own != 0 and math.isfinite(found[best])
-    cost = f", with {found[best] / own:.2g} times the {what} [{NOT_CHECKED}]" if known else ""
-    return f"They cannot from the mechanism of --method {best}{cost}"
+    cost = f", with {found[best] / own:.2g} times the {what}" if known else ""
+    return f"{named} of --method {best}{cost} [{NOT_CHECKED}]"

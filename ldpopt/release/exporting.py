@@ -268,6 +268,7 @@ def _sql(sampler: Sampler) -> str:
         if low < high
     ]
     parts = {
+        "__PROMISE__": sampler.promise,
         "__COUNTS__": sampler.recovery,
         "__TYPED__": ", ".join(f"{name} TEXT NOT NULL" for name in names),
         "__COLUMNS__": ", ".join(names),

@@ -198,11 +198,12 @@ class PublicDesign(Released):
     def recovery(self) -> str:
         """What of the counts can be computed back from mechanism and labels, in words.
 
-        It is decided again, whatever the file says.
+        It is decided again; the file's word counts where that is the worse one.
         """
         width, asked = self.domain.shape[1], self.promise
-        how = self.randomizer.recoverable(width, asked.method, asked.epsilon)
-        return recovery(how, self.domain)
+        decided = self.randomizer.recoverable(width, asked.method, asked.epsilon)
+        worse = max(decided, self.recoverable or decided, key=RECOVERABLE.index)
+        return recovery(worse, self.domain)
 
     @property
     def uncertainty(self) -> AllDistributions:

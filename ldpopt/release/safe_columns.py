@@ -149,6 +149,8 @@ def exposed(
     with limits.held():
         opened = open_table(table, sep=sep, encoding=encoding)
         names = list(columns) or opened.columns
+        if not names:
+            raise InvalidInputError(f"{opened.name} has no columns")
         if len(set(names)) < len(names):
             raise InvalidInputError(f"columns must be different, not {', '.join(names)}")
         cells = _cells(opened, names)

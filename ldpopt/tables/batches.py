@@ -62,8 +62,8 @@ class TableReader(ABC):
             if bad := unshown(name):
                 raise InvalidInputError(
                     f"the name of column {self.columns.index(name) + 1} of {self.name} holds the "
-                    f"character {bad}: a name must have no control characters, ends of lines or marks "
-                    "that change the direction of text; rename it"
+                    f"character {bad}: a name must have no control characters, ends of lines, marks "
+                    "that change the direction of text or characters that show nothing; rename it"
                 )
         rows = 0
         for batch in self._read(list(columns)):

@@ -146,7 +146,8 @@ def check_label(where: str, word: str) -> None:
     if bad := unshown(word):
         raise InvalidInputError(
             f"{where} holds the character {bad}: values and names must have no control characters, ends "
-            "of lines or marks that change the direction of text; clean the table"
+            "of lines, marks that change the direction of text or characters that show nothing; clean "
+            "the table"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -267,9 +268,9 @@ def _column(name: str, values: set[str], text: bool, empty: bool) -> Column:
             f"the column {name!r} mixes numbers and words ({min(figures)!r} and {quoted(word)}); clean "
             f"it, or take all of it as words (--text {name})"
         )
-    ordered = sorted(values, key=float) if figures else sorted(values)
+    ordered = sorted(values, key=Decimal) if figures else sorted(values)
     for pair in pairwise(ordered if figures else ()):
-        if float(pair[0]) == float(pair[1]):
+        if Decimal(pair[0]) == Decimal(pair[1]):
             one, other = sorted(pair)
             raise InvalidInputError(
                 f"the column {name!r} writes one number in two ways ({one!r} and {other!r}); clean it, "

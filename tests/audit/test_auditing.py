@@ -34,6 +34,27 @@ SURE = 1 - 1e-9
 # ------------------------------------------------------------ known values
 
 
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.eye(2),
+        np.eye(5),
+        np.ones((3, 1)),
+        np.full((3, 3), 1 / 3),
+        [[0.5, 0.25, 0.25]] * 4,
+        [[0.1] * 10] * 7,
+    ],
+)
+def test_no_measure_is_below_zero_and_no_share_above_one(matrix):
+    """The mechanisms at the ends, which tell all or nothing: −0 and −2e-16 are no leakages."""
+    made = Mechanism(np.asarray(matrix))
+    names = tuple(map(str, range(len(made.matrix))))
+    for one in measures.measures(Subject(made, np.arange(len(names)), names), None):
+        assert math.copysign(1, one.value) == 1, one
+        assert one.upper is None or math.copysign(1, one.upper) == 1, one
+        assert one.unit != "share" or one.value <= 1, one
+
+
 def test_randomised_response_has_closed_forms():
     k, e, prior = 4, math.e, [0.4, 0.3, 0.2, 0.1]
     result = solve(problem("staircase", epsilon=1.0, prior=prior), "randomized-response")

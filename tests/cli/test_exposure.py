@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.engine import solving as engine
 from ldpopt.release import safe_columns
 from ldpopt.release.promises import release_in_words
@@ -19,6 +20,11 @@ def people(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text(ROWS)
     return path
+
+
+def test_a_table_without_columns_is_refused():
+    with pytest.raises(InvalidInputError, match="the table has no columns"):
+        exposed({}, threshold=0.2, budget=0.0)
 
 
 def test_counts_of_ten_rows(people):

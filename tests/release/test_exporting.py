@@ -14,14 +14,14 @@ from programs import in_python, node, node_reports, plain_python, python_reports
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms.randomizer import MOST_VECTORS
 from ldpopt.release.designing import design, load_design
-from ldpopt.release.exporting import Sampler, export
+from ldpopt.release.exporting import TARGETS, Sampler, export
 
 ROWS = 100_000
 SURE = "0.999999"
 """A correct sampler fails the audit once in a million runs."""
 NASTY = {
     'it\'s "x"': ["</script>", "'); DROP TABLE people; --"],
-    "__SAMPLER__": ["ü\u200bx", "__STEPS__"],
+    "__SAMPLER__": ["ü\u200dx", "__STEPS__"],
 }
 
 
@@ -199,6 +199,17 @@ def test_sql(folder, made, audited):
     assert "cryptographic generator. RANDOM() of SQL is not one" in script
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_program_says_what_is_promised_and_whether_its_file_decides_it(made, target):
+    """A file without the counts leaves a promise about them open, and no program keeps that to itself."""
+    sure = "for another, whatever the distribution of the data"
+    assert sure in export(made, target)
+    near = design("adult:sex-race", "sex", "race", epsilon=1.0, method="cr")
+    program = export(near.public, target)
+    assert sure not in program
+    assert re.search(r"no report is more than 2.72 times as likely .* \[not decided by this file\]", program)
+
+
 def in_database(script, kinds, rows):
     """Run the script on rows with their numbers, of columns with types; the reports with the numbers."""
     with sqlite3.connect(":memory:") as database:
@@ -292,7 +303,7 @@ def nasty():
 
 
 def test_no_label_leaves_its_quotes(nasty, tmp_path):
-    values = dict(zip(NASTY, ("</script>", "ü\u200bx"), strict=True))
+    values = dict(zip(NASTY, ("</script>", "ü\u200dx"), strict=True))
     program = export(nasty, "js")
     assert "</script" not in program
     assert "ü" not in program

@@ -106,6 +106,14 @@ def test_the_public_file_holds_no_count_and_nothing_derived(folder, private):
         assert f'"{name}"' not in text
 
 
+def test_of_two_words_on_the_counts_the_worse_one_is_said(private):
+    """A file may warn more than its method and matrix do, and no page takes that back; nor less."""
+    public = design("adult:sex-race", "sex", "race", epsilon=1.0, method="srr").public
+    for stated, said in (("exactly", "exactly"), ("approximately", "approximately"), (None, "no count")):
+        assert said in replace(public, recoverable=stated).recovery
+    assert "exactly" in replace(private.public, recoverable="not at all").recovery
+
+
 def test_the_public_file_is_a_function_of_mechanism_labels_and_promise(private):
     """Other counts, the same mechanism: the same file, to the letter; and the same fingerprint."""
     other = replace(private, question=replace(private.question, counts=private.question.counts + 17))
@@ -159,7 +167,7 @@ def test_design_says_what_the_public_file_proves_and_tells(tmp_path, ldpopt):
         assert "the counts of the table can be computed back from the mechanism exactly" in said
     assert fitted.err.startswith("warning: cr.public.json: take it that")
     assert (
-        "They cannot from the mechanism of --method srr, with 0.33 times the information" in fitted.err
+        "No count can be computed back from the mechanism of --method srr, with 0.33 times the" in fitted.err
     )
 
 

@@ -64,10 +64,13 @@ def texts(value):
 
 
 def shows_itself(text):
-    """No control or half character, no end of a line, no mark of direction."""
+    """No control or half character, no end of a line, no mark of direction, none that shows nothing."""
     kinds = {unicodedata.category(c) for c in text}
     marks = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-    return not kinds & {"Cc", "Cs", "Zl", "Zp"} and not marks & set(text)
+    marks |= set("\u00ad\u115f\u1160\u180e\u200b\u3164\ufeff\uffa0\ufff9\ufffa\ufffb")
+    marks |= {chr(code) for code in (*range(0x2060, 0x2065), *range(0x206A, 0x2070))}
+    tags = any(0xE0000 <= ord(c) <= 0xE0FFF for c in text)
+    return not kinds & {"Cc", "Cs", "Zl", "Zp"} and not marks & set(text) and not tags
 
 
 def document(found):

@@ -33,6 +33,16 @@ def test_counts():
     assert [codes.tolist() for codes in domain.rows(open_table(TABLE))] == [[0, 2, 1, 3, 0]]
 
 
+def test_whole_numbers_that_no_float_tells_apart_are_different_values():
+    table = {"s": [2**53 + 1, 2**53, -(2**63), 2**53 + 1], "u": ["x", "x", "y", "y"]}
+    domain, counts = look(["s"], ["u"], table)
+    assert domain.secret.labels == (str(-(2**63)), str(2**53), str(2**53 + 1))
+    assert counts.tolist() == [[0, 1], [1, 0], [1, 1]]
+    for one, other in (("1", "01"), ("1e2", "100.0"), (str(2**53 + 1), f"{2**53 + 1}.0")):
+        with pytest.raises(InvalidInputError, match="one number in two ways"):
+            look(["s"], ["u"], {"s": [one, other], "u": ["x", "y"]})
+
+
 def test_combinations_that_occur():
     table = {"sex": ["f", "m", "f"], "race": ["a", "b", "b"], "pay": ["x", "y", "x"]}
     domain, counts = look(["sex", "race"], ["pay"], table)

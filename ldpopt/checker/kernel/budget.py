@@ -68,7 +68,7 @@ def limited(seconds: float = SECONDS, memory: int = BYTES) -> Iterator[None]:
 
     def ring() -> None:
         if time.monotonic() > budget.deadline + LATE:
-            raise UndecidedError(f"not decided within {budget.seconds!r} seconds")
+            raise UndecidedError(f"not decided within {budget.seconds:g} seconds")
         if _resident() - before > memory:
             raise UndecidedError(f"not decided within {memory // 1_000_000} MB of memory")
 
@@ -124,7 +124,7 @@ def tick() -> None:
     """Raise :class:`UndecidedError` if the time is up. Call it once per node, vertex or column."""
     budget = _CURRENT.get()
     if budget is not None and time.monotonic() > budget.deadline:
-        raise UndecidedError(f"not decided within {budget.seconds!r} seconds")
+        raise UndecidedError(f"not decided within {budget.seconds:g} seconds")
 
 
 def reserve(numbers: int, what: str) -> None:

@@ -38,10 +38,17 @@ SHORT = re.compile(rb"(?:[^0-9]++|[0.]{0,99}+(?:\.?[0-9]){0,17}+(?![0-9.]|[eE][+
 """A text in which no number has 18 digits after 99 zeros, or an exponent of three digits: each is 0, or
 between 10^-215 and 10^116, and has 17 digits at most. Only another text needs :func:`_float`, which
 takes most of the time of reading a large matrix."""
-UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, ends of lines, marks that change the direction of text, halves of characters."""
+UNSHOWN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+    "\u00ad\u115f\u1160\u180e\u200b\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
+"""Control characters, ends of lines, marks that change the direction of text, halves of characters, and
+characters that show nothing: with one of them two names look the same. (Joiners, which Persian, Hindi
+and emoji need, are allowed.)"""
 SUSPECT = re.compile(
-    rb"\\|\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"
+    rb"\\|\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe1\x85[\x9f\xa0]|\xe1\xa0\x8e|\xe2\x80[\x8b\x8e\x8f\xa8-\xae]"
+    rb"|\xe2\x81[\xa0-\xaf]|\xe3\x85\xa4|\xef(?:\xbb\xbf|\xbe\xa0|\xbf[\xb9-\xbb])|\xf3\xa0"
 )
 """What JSON text must have somewhere for a string of it to match :data:`UNSHOWN`: an escape, or one of
 these characters in UTF-8. The others JSON itself refuses."""
@@ -117,7 +124,7 @@ def check_shown(text: str, where: str) -> None:
     if bad := unshown(text):
         raise UnreadableError(
             f"{where} has the character {bad}; no control characters, ends of lines, marks that change "
-            "the direction of text or halves of characters are allowed"
+            "the direction of text, halves of characters or characters that show nothing are allowed"
         )
 
 

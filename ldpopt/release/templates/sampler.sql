@@ -1,5 +1,6 @@
 -- Reports of one mechanism inside a database, written by `ldpopt export --target sql`.
 --
+-- What is promised: __PROMISE__.
 -- What this script tells: __COUNTS__.
 --
 -- The database must have:

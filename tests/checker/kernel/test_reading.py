@@ -122,7 +122,11 @@ def test_terminal_codes_and_bidi_marks_are_spelt_out():
 
 
 @pytest.mark.parametrize(
-    "bad", ["\ud800", "\x00", "\n", "\x85", "\u061c", "\u200e", "\u2029", "\u202e", "\u2069"]
+    "bad",
+    [
+        *("\ud800", "\x00", "\n", "\x85", "\u061c", "\u200e", "\u2029", "\u202e", "\u2069"),
+        *("\u00ad", "\u115f", "\u180e", "\u200b", "\u2060", "\u3164", "\ufeff", "\U000e0041"),
+    ],
 )
 @pytest.mark.parametrize("place", ['{{"{}": 1}}', '{{"a": ["{}"]}}', '{{"a": {{"b": "{}"}}}}'])
 def test_strings_show_what_they_say(bad, place):
@@ -146,6 +150,6 @@ def test_the_quick_look_misses_no_string():
 
 
 def test_letters_of_all_directions_are_read():
-    words = ["שלום", "ذكر", "می\u200cخواهم", "👩\u200d🔬", "e\u0301", "\u00a0", "\ufeff"]
+    words = ["שלום", "ذكر", "می\u200cخواهم", "👩\u200d🔬", "e\u0301", "\u00a0", "❤\ufe0f"]
     assert parse(json.dumps(words).encode()) == words
     assert parse(json.dumps(words, ensure_ascii=False).encode()) == words
