@@ -28,8 +28,10 @@ def report(
     ] = 60.0,
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Seconds for the whole page; claims not decided by then are undecided. A file that is not "
-            "even read by then makes no page (exit code 3)."),
+        typer.Option(
+            help="Seconds for the whole page; claims not decided by then are undecided, and a file "
+            "that is not read by then makes no page."
+        ),
     ] = None,
     problem: OwnProblem = None,
     force: Force = False,

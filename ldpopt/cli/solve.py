@@ -122,7 +122,9 @@ def _print_result(result: Result, verification: Verification, reason: str) -> No
     from ldpopt.engine.verifying import NOT_CHECKED
 
     spent = {part: result.stats.get(f"{part}_seconds") for part in ("search", "proof", "repair")}
-    each = ", ".join(f"{part} {cell(took, digits=2)}" for part, took in spent.items() if took is not None)
+    each = ", ".join(
+        f"{part} {cell(took, digits=2)}" for part, took in spent.items() if took is not None
+    )
     facts = {
         "problem": result.problem.title,
         "status": verification.marked_utility(verification.status(result.status.value)),

@@ -40,8 +40,16 @@ if TYPE_CHECKING:
     from ldpopt.release.estimating import Frequencies
     from ldpopt.release.planning import Plan
 
-out_console = Console()
-err_console = Console(stderr=True)
+
+class _Console(Console):
+    """A console that does not end the process where nobody reads it, but says so to its caller."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+out_console = _Console()
+err_console = _Console(stderr=True)
 
 
 def say(line: str) -> None:
@@ -82,7 +90,7 @@ def print_table(
         spare: the titles of the columns that may be left out, in this order.
     """
     cells = [[cell(value) for value in row] for row in rows]
-    console = out_console if out_console.is_terminal else Console(width=200)
+    console = out_console if out_console.is_terminal else _Console(width=200)
     texts = {name: [row[i] for row in cells] for i, name in enumerate(titles)}
     least = {name: _least_width(name, texts[name], name in left) for name in titles}
     shown, going = list(titles), [name for name in spare if name in titles]

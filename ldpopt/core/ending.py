@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import atexit
+import errno
 import os
 import signal
 import sys
@@ -106,14 +107,22 @@ def _guarded(body: Callable[[], int]) -> int:
         if isinstance(error, FailedError):
             _show_plugin(error.__cause__)
         return fail(str(error), _code(error))
-    except OSError as error:  # a full disk, a directory that may not be searched
-        return fail(_refused(error), ExitCode.BAD_INPUT)
-    except MemoryError:
-        return fail("there is not enough memory", ExitCode.UNDECIDED)
-    except (Exception, SystemExit) as error:  # a mistake of ldpopt, or of a plug-in
+    except (Exception, SystemExit) as error:
+        if _lacks_memory(error):
+            return fail("there is not enough memory", ExitCode.UNDECIDED)
+        if isinstance(error, OSError):  # a full disk, a directory that may not be searched
+            return fail(_refused(error), ExitCode.BAD_INPUT)
         if _pressed or from_ctrl_c(error):  # packages whose import is interrupted raise their own
             raise KeyboardInterrupt from error
-        return fail(_failure(error), ExitCode.FAILED)
+        return fail(_failure(error), ExitCode.FAILED)  # a mistake of ldpopt, or of a plug-in
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Return whether memory is short: for an object, for the system, or for a library to be loaded."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    unloaded = isinstance(error, ImportError) and "failed to map segment" in str(error)
+    return unloaded or isinstance(error, MemoryError)
 
 
 def _code(error: LdpoptError) -> ExitCode:

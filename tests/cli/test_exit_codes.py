@@ -1,5 +1,6 @@
 """Exit codes: every command with every class of failure; an error is never a verdict."""
 
+import io
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from ldpopt.checker import frame
 from ldpopt.checker.kernel.exit_codes import ExitCode
 from ldpopt.cli import demonstration
 from ldpopt.cli.app import COMMANDS
+from ldpopt.cli.terminal import print_table
 from ldpopt.core import children, ending, workers
 from ldpopt.core.errors import (
     FailedError,
@@ -51,6 +53,8 @@ RAISED = {
     "a solver": (SolverError("it broke down"), ExitCode.FAILED),
     "a worker": (FailedError("it died"), ExitCode.FAILED),
     "no memory": (MemoryError(), ExitCode.UNDECIDED),
+    "no memory for a process": (OSError(12, "Cannot allocate memory"), ExitCode.UNDECIDED),
+    "no memory for a library": (ImportError("x.so: failed to map segment"), ExitCode.UNDECIDED),
     "no time": (UndecidedFileError("not in time"), ExitCode.UNDECIDED),
     "bad input": (InvalidInputError("k must be 1, not 2"), ExitCode.BAD_INPUT),
     "the disk": (OSError(28, "No space left on device"), ExitCode.BAD_INPUT),
@@ -86,6 +90,18 @@ def test_what_is_raised_in_a_command(command, what, ldpopt, monkeypatch):
     assert (said.code, said.out, said.err.count("\n")) == (code, "", code not in SILENT)
     assert said.err.startswith("ldpopt: ") or code in SILENT
     assert "Traceback" not in said.err
+
+
+def test_a_table_that_nobody_reads(monkeypatch):
+    """The library that draws tables would end the process with 1, the code of a refuted claim."""
+
+    class Closed(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout", Closed())
+    with pytest.raises(BrokenPipeError):
+        print_table(["a"], [["1"]])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
