@@ -184,9 +184,10 @@ def test_bench(tmp_path, ldpopt):
     assert "NO" not in answer.out
     assert {p.name for p in (tmp_path / "bench").iterdir()} == {
         "bench.csv",
+        "bench.html",
+        "bench.journal.jsonl",
+        "bench.md",
         "curves.csv",
-        "curves.png",
-        "profile.png",
     }
     assert ldpopt("bench", "staircase", "--sizes", "x").code == 2
     assert ldpopt("bench", "nonsense").code == 2
