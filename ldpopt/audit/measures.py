@@ -22,7 +22,7 @@ from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.priors import Dirichlet
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set
 from ldpopt.release.question import Question
-from ldpopt.release.table_fit import homogeneity
+from ldpopt.release.table_consistency import homogeneity
 
 ROUNDING = 1e-9
 """The relative rounding that a level in floats may have; the checker decides exactly."""

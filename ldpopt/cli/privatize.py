@@ -23,7 +23,7 @@ from ldpopt.core.exact import SECONDS
 
 if TYPE_CHECKING:
     from ldpopt.release.designing import AnyDesign
-    from ldpopt.release.table_fit import Agreement
+    from ldpopt.release.table_consistency import Agreement
     from ldpopt.tables.batches import TableReader
 
 

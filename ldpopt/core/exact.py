@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.budget import SECONDS, UndecidedError, alarmed, confined
     from ldpopt.checker.kernel.claims import OPEN, Claim, Verdict, combined, printable, quoted, visible
     from ldpopt.checker.kernel.exit_codes import ExitCode
+    from ldpopt.checker.kernel.fixed_point import BITS as UNIT_BITS
+    from ldpopt.checker.kernel.fixed_point import UNIT, Vector, units_down
     from ldpopt.checker.kernel.former_names import with_names_of_today
     from ldpopt.checker.kernel.labels import Labels
     from ldpopt.checker.kernel.optimality import GAP_FLOOR, NOISE, is_optimal
@@ -140,8 +142,6 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.reading import DEEPEST, UnreadableError, unshown
     from ldpopt.checker.kernel.schema import LEAST_EPSILON, MOST_EPSILON, Schema, normalised
     from ldpopt.checker.kernel.schema import SUM_TOLERANCE as EXACT_SUM_TOLERANCE
-    from ldpopt.checker.kernel.units import BITS as UNIT_BITS
-    from ldpopt.checker.kernel.units import UNIT, Vector, units_down
     from ldpopt.checker.statements.asymptotic_utility import private_enough
     from ldpopt.checker.statements.composition_bound import METHODS as COMPOSITION_METHODS
     from ldpopt.checker.statements.composition_bound import Question as CompositionQuestion
@@ -248,7 +248,7 @@ HOMES = {
     "kernel.proofs.worst_alpha": "convex_from loss_above worst_alpha_above",
     "kernel.reading": "DEEPEST UnreadableError unshown",
     "kernel.schema": ("LEAST_EPSILON MOST_EPSILON SUM_TOLERANCE:EXACT_SUM_TOLERANCE Schema normalised"),
-    "kernel.units": "BITS:UNIT_BITS UNIT Vector units_down",
+    "kernel.fixed_point": "BITS:UNIT_BITS UNIT Vector units_down",
     "statements.asymptotic_utility": "private_enough",
     "statements.composition_bound": (
         "METHODS:COMPOSITION_METHODS Question:CompositionQuestion "

@@ -21,7 +21,7 @@ from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import grid, panels, save, where
 from ldpopt.measures.exposure import exposure, exposure_curve
-from ldpopt.measures.exposure_rules import best_choice
+from ldpopt.measures.exposure_from_marginals import best_choice
 from ldpopt.problems.composition_bound import CompositionBound
 from ldpopt.tables.datasets import adult_features
 

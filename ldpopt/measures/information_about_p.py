@@ -13,10 +13,10 @@ from scipy.special import xlogy
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures import response_evidence
+from ldpopt.measures import randomized_response_evidence
 from ldpopt.measures.annealed_evidence import Bracket, bracket
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
-from ldpopt.measures.response_series import response_entropy, response_level
+from ldpopt.measures.randomized_response_series import response_entropy, response_level
 from ldpopt.measures.tallies import (
     EXACT_WORK,
     Tallies,
@@ -141,7 +141,9 @@ def _log_evidence(
     if isinstance(prior, Dirichlet) and (beta := response_level(W)) is not None:
         own = np.argsort(W.argmax(axis=0))  # the output that stands for each input
         aligned = counts[:, own].astype(np.float64)
-        exact = np.array([response_evidence.log_probability(prior, beta, row) for row in aligned])
+        exact = np.array(
+            [randomized_response_evidence.log_probability(prior, beta, row) for row in aligned]
+        )
         return Bracket(exact, exact)
     # Gauss quadrature with more points takes longer than annealing
     if not isinstance(prior, Dirichlet) or prior.node_count(n) <= 1e5:

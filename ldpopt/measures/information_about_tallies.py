@@ -18,10 +18,10 @@ from scipy.special import gammaln, xlogy
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures import response_evidence
+from ldpopt.measures import randomized_response_evidence
 from ldpopt.measures.linear_form_products import expanded, one, times_form
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
-from ldpopt.measures.response_series import ONE, Scaled, response_level
+from ldpopt.measures.randomized_response_series import ONE, Scaled, response_level
 from ldpopt.measures.tallies import (
     Tallies,
     chosen_method,
@@ -203,7 +203,9 @@ def _response_ratios(W: Array, prior: Dirichlet, beta: float, t: Tallies, s: Tal
     """Compute log P(s | t)/P(s) of each row of t and s, for randomised response."""
     aligned = s[:, np.argsort(W.argmax(axis=0))]  # the report that stands for each input
     given = [log_response(a, c, beta) for a, c in zip(t, aligned, strict=True)]
-    marginal = [response_evidence.log_probability(prior, beta, c.astype(np.float64)) for c in aligned]
+    marginal = [
+        randomized_response_evidence.log_probability(prior, beta, c.astype(np.float64)) for c in aligned
+    ]
     return np.array(given) - np.array(marginal) - log_multinomial(aligned)
 
 

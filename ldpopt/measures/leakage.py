@@ -23,10 +23,10 @@ from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
-from ldpopt.measures import row_selection
+from ldpopt.measures import leakage_selection
+from ldpopt.measures.leakage_selection import adjacency, matched_selection
+from ldpopt.measures.leakage_selection_lp import Branching
 from ldpopt.measures.number_with_error import Estimate
-from ldpopt.measures.row_selection import adjacency, matched_selection
-from ldpopt.measures.row_selection_lp import Branching
 from ldpopt.models.secret_labels import read_matrix, selection_program
 
 EFFORT = 1_000_000
@@ -68,7 +68,7 @@ def statistic_maximal_leakage(
     """
     form = selection_program(matrix, secrets)
     chosen, excess = _nearly_largest(form, effort, time_limit)
-    cover = float(row_selection.covered(form.matrix, chosen).sum())
+    cover = float(leakage_selection.covered(form.matrix, chosen).sum())
     return LeakageBounds(math.log(cover), math.log(cover + excess))
 
 
@@ -130,8 +130,9 @@ def infimum_leakage(
     rounding = PROVEN * scale * form.matrix.shape[1]
     if excess == 0 and rounding <= ROUNDED * left:
         return LeakageBounds(_minus_log(left), _minus_log(left))
-    if row_selection.count_selections(form) <= LISTED:
-        left = min(math.fsum(dense[list(rows)].min(axis=0)) for rows in row_selection.selections(form))
+    if leakage_selection.count_selections(form) <= LISTED:
+        listed = map(list, leakage_selection.selections(form))
+        left = min(math.fsum(dense[rows].min(axis=0)) for rows in listed)
         return LeakageBounds(_minus_log(left), _minus_log(left))
     least = max(left - scale * excess - rounding, math.fsum(dense.min(axis=0)) * (1 - PROVEN))
     return LeakageBounds(_minus_log(left), _minus_log(least))
@@ -200,13 +201,13 @@ def indistinguishability(matrix: Any, secrets: Any) -> float:
 
 def _nearly_largest(
     form: SelectionProgram, effort: float, time_limit: float | None
-) -> tuple[row_selection.Selection, float]:
+) -> tuple[leakage_selection.Selection, float]:
     """Find a selection, and by how much at most another covers more (0 if proven up to rounding)."""
-    if row_selection.is_deterministic(form.matrix):
+    if leakage_selection.is_deterministic(form.matrix):
         return largest_selection(form), 0.0
     nodes = max(1, int(min(effort / max(form.matrix.nnz, 1000), sys.maxsize)))
     branching = Branching(Limits.within(time_limit, gap=PROVEN), nodes)
-    best, _ = branching.run(form, row_selection.improve(form, row_selection.greedily(form)))
+    best, _ = branching.run(form, leakage_selection.improve(form, leakage_selection.greedily(form)))
     excess = branching.bound - branching.most
     return best, excess if excess > PROVEN * branching.most else 0.0
 
@@ -251,13 +252,13 @@ def additive_noise_leakage(
     above = np.hstack([tails[0], inner, tails[1]])
     groups = _groups(secrets, len(low))
     below = SelectionProgram(csr_array(rounded), groups)
-    cover = row_selection.covered(below.matrix, largest_selection(below)).sum()
+    cover = leakage_selection.covered(below.matrix, largest_selection(below)).sum()
     return LeakageBounds(math.log(cover), math.log(_proven(SelectionProgram(csr_array(above), groups))))
 
 
-def largest_selection(form: SelectionProgram) -> row_selection.Selection:
+def largest_selection(form: SelectionProgram) -> leakage_selection.Selection:
     """Find a selection with a large Σ_y max_g W[θ_g, y]: the largest if the branching finishes."""
-    if row_selection.is_deterministic(form.matrix):
+    if leakage_selection.is_deterministic(form.matrix):
         from scipy.sparse.csgraph import maximum_bipartite_matching
 
         matching = maximum_bipartite_matching(adjacency(form), perm_type="column")
@@ -267,12 +268,12 @@ def largest_selection(form: SelectionProgram) -> row_selection.Selection:
 
 def _proven(form: SelectionProgram) -> float:
     """Bound the largest coverage from above, by prices."""
-    from ldpopt.measures.row_selection_lp import PriceLP
+    from ldpopt.measures.leakage_selection_lp import PriceLP
 
     return PriceLP(form).solve().bound
 
 
-def _groups(secrets: Any, count: int) -> row_selection.Selection:
+def _groups(secrets: Any, count: int) -> leakage_selection.Selection:
     numbers: dict[Any, int] = {}
     groups = [numbers.setdefault(secret, len(numbers)) for secret in secrets]
     if len(groups) != count:
@@ -283,7 +284,7 @@ def _groups(secrets: Any, count: int) -> row_selection.Selection:
 def _extremes(form: SelectionProgram) -> tuple[Array, Array]:
     """Compute the smallest and the largest P(θ'|θ) of each secret (rows) and output (columns)."""
     dense = form.matrix.toarray()
-    parts = row_selection.members(form)
+    parts = leakage_selection.members(form)
     low = np.array([dense[part].min(axis=0) for part in parts])
     high = np.array([dense[part].max(axis=0) for part in parts])
     return low, high

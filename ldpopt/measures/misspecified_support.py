@@ -23,10 +23,10 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
-from ldpopt.measures import row_selection
+from ldpopt.measures import leakage_selection
 from ldpopt.measures.leakage import LeakageBounds
+from ldpopt.measures.leakage_selection_lp import Branching
 from ldpopt.measures.missed_category_leakage import cover_bounds, reach_matrix
-from ldpopt.measures.row_selection_lp import Branching
 from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse, log_count
 
 MOST_MISSED = 12
@@ -291,11 +291,11 @@ def _log_minus_1(epsilon: float) -> float:
 
 def _coverage(form: SelectionProgram) -> tuple[float, float]:
     """Bound the largest coverage: what is reached, and what is proven."""
-    start = row_selection.improve(form, row_selection.greedily(form))
+    start = leakage_selection.improve(form, leakage_selection.greedily(form))
     branching = Branching(Limits(gap=1e-10), 300)
     best, tree = branching.run(form, start)
-    reached = float(row_selection.covered(form.matrix, best).sum())
-    return reached, max(reached, row_selection.coverage_bound(form, tree))
+    reached = float(leakage_selection.covered(form.matrix, best).sum())
+    return reached, max(reached, leakage_selection.coverage_bound(form, tree))
 
 
 def _bounded(form: SelectionProgram, more: float) -> LeakageBounds:

@@ -45,7 +45,7 @@ import numpy as np
 from ldpopt.core.exact import SAFETY_RULES, Marginals, printed, provable_exposure
 from ldpopt.core.forms.threshold_search import ThresholdSearch
 from ldpopt.core.limits import UNLIMITED, Limits
-from ldpopt.measures.exposure_rules import Choice, least_proven
+from ldpopt.measures.exposure_from_marginals import Choice, least_proven
 
 
 def least_risk(marginals: Marginals, threshold: float, limits: Limits = UNLIMITED) -> tuple[str, Choice]:

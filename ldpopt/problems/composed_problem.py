@@ -43,8 +43,8 @@ from ldpopt.core.forms.mechanism_program import (
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Measure, Problem, Stages, Subject
 from ldpopt.core.validate import Array
-from ldpopt.measures.notion_usage import promised
-from ldpopt.measures.selection_cuts import kept_by, selections_outside
+from ldpopt.measures.achieved_privacy import promised
+from ldpopt.measures.leakage_separation import kept_by, selections_outside
 from ldpopt.models.cones import SecretCone
 from ldpopt.models.named_utilities import named_utility
 from ldpopt.models.privacy import Outside, Privacy

@@ -22,7 +22,7 @@ from ldpopt.core.forms.joint_program import JointProgram
 from ldpopt.core.forms.threshold_search import BestBound, ThresholdSearch
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.core.validate import Array
-from ldpopt.measures.exposure_rules import Choice
+from ldpopt.measures.exposure_from_marginals import Choice
 from ldpopt.models.exact_joint import exact_joint
 
 

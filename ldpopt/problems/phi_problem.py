@@ -18,7 +18,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Measure, Problem
 from ldpopt.core.validate import Array
 from ldpopt.measures import estimation_fidelity
-from ldpopt.measures.moment_objectives import MomentObjective
+from ldpopt.measures.estimator_variance import MomentObjective
 from ldpopt.measures.square_mechanism_bound import square_phi_bound
 from ldpopt.models.cones import staircase_cone
 

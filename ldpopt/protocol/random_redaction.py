@@ -60,7 +60,7 @@ def decide_randomly(columns: Sequence[Counter[str]], users: int, policy: Policy)
     from ldpopt.core.exact import printed, provable_exposure
     from ldpopt.core.forms.subset_program import Subset, SubsetProgram
     from ldpopt.core.limits import UNLIMITED, Limits
-    from ldpopt.solvers.subset_branch import SubsetBranch
+    from ldpopt.solvers.feature_set_branch import SubsetBranch
 
     assert policy.redact is not None
     found = [redacted(column, users, policy.redact) for column in columns]

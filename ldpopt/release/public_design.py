@@ -2,7 +2,7 @@
 
 The file holds the mechanism, what its rows mean, the promise, and the level that holds whatever the
 distribution of the data. Beware: most methods make the mechanism for the counts, which can then be
-computed back from it (:mod:`ldpopt.release.recoverable_counts`), and the labels name what occurs in
+computed back from it (:mod:`ldpopt.release.reconstructed_counts`), and the labels name what occurs in
 the table; neither is protected.
 """
 
@@ -33,14 +33,14 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Promise as Measured
 from ldpopt.core.problem import Uncertainty
 from ldpopt.engine.verifying import Verification, read_document, verify_document
+from ldpopt.measures.achieved_privacy import promised
 from ldpopt.measures.levels import Level, rldp_level
-from ldpopt.measures.notion_usage import promised
 from ldpopt.mechanisms.randomizer import Randomizer
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.models.privacy import PARTS, Privacy
 from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.release.matrix_randomizer import Matrix
-from ldpopt.release.recoverable_counts import recovery
+from ldpopt.release.reconstructed_counts import recovery
 from ldpopt.tables.domain import Domain
 
 SECTION = "public"

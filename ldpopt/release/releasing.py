@@ -28,7 +28,7 @@ from ldpopt.core.workers import Parallel, workers
 from ldpopt.mechanisms.randomizer import RandomWords, secure_words, seeded_words
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.released_reports import PREFIX, written_sets
-from ldpopt.release.table_fit import Agreement, agreement
+from ldpopt.release.table_consistency import Agreement, agreement
 from ldpopt.tables.batches import TableReader, check_name, open_table
 
 Counts = NDArray[np.int64]

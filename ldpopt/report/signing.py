@@ -21,7 +21,7 @@ from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.promises import against, caveat, guessing, hides_all, limit, margin, sensitive
 from ldpopt.release.public_design import PublicDesign
-from ldpopt.release.recoverable_counts import NOT_AT_ALL, WORDS
+from ldpopt.release.reconstructed_counts import NOT_AT_ALL, WORDS
 from ldpopt.release.release_ledger import (
     ROUNDING,
     Release,

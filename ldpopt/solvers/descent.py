@@ -19,7 +19,7 @@ from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 from ldpopt.measures.estimation_fidelity import block_size
-from ldpopt.measures.moment_objectives import MomentObjective
+from ldpopt.measures.estimator_variance import MomentObjective
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
 from ldpopt.solvers._affine_prices import affine_proof
 from ldpopt.solvers._circulant_tree import MOST_INPUTS as CIRCULANT_INPUTS

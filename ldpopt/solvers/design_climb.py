@@ -16,7 +16,7 @@ from ldpopt.core.validate import Array
 from ldpopt.solvers._affine_prices import affine_proof
 from ldpopt.solvers.descent import private
 from ldpopt.solvers.optimal_design import DesignProgram, Optimum
-from ldpopt.solvers.restricted_designs import MOST_INPUTS, best_blocks
+from ldpopt.solvers.truncated_block_designs import MOST_INPUTS, best_blocks
 
 LEAST_GAIN = 1e-4
 """Two rounds in succession that lower the value by a smaller share are the last ones."""

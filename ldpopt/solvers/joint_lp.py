@@ -17,7 +17,7 @@ from ldpopt.core.forms.joint_program import JointProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.measures.exposure_rules import exact_marginals
+from ldpopt.measures.exposure_from_marginals import exact_marginals
 
 
 class JointLp(Solver[JointProgram]):

@@ -7,7 +7,7 @@ and J = Σ θ_v x_v x_vᵀ. The dual of its best design has vectors z_i, β and 
 
 offset(Z) = −2 Σ z_i·c_i for queries, −k − 2 log det Z for log det J. It needs no inverse of J, so that a
 best J which is singular, as few queries leave it, is no special case. Newton's method
-(:mod:`ldpopt.solvers._sharpened`) gives the last digits.
+(:mod:`ldpopt.solvers._newton_steps`) gives the last digits.
 
 At a small level all rays are nearly constant, and J is nearly 11ᵀ. So the program is solved in
 coordinates in which the J of a typical mechanism is 1, and budgets count what exceeds the least.
@@ -31,7 +31,7 @@ from ldpopt.core.forms.mechanism_program import Assigned, Design, MechanismProgr
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.solvers._sharpened import Best, sharpened
+from ldpopt.solvers._newton_steps import Best, sharpened
 from ldpopt.solvers.mechanism_rays import best_weights, beyond_least, scaled_rays
 
 Indices = NDArray[np.integer]

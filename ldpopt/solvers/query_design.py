@@ -24,9 +24,9 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.catalogue import randomized_response
+from ldpopt.solvers._newton_steps import Best, sharpened
 from ldpopt.solvers._query_columns import KEPT, determining, gains, once
 from ldpopt.solvers._query_interior import CENTRED, QueryInterior
-from ldpopt.solvers._sharpened import Best, sharpened
 from ldpopt.solvers.mechanism_design import best_design, sparse_weights, typical_factor
 
 MOST_INPUTS = 200

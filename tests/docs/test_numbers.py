@@ -15,12 +15,12 @@ from ldpopt import problem, solve
 from ldpopt.core.limits import Limits
 from ldpopt.experiments import optimal_protocols, optimal_squares, rldp_significance
 from ldpopt.measures.estimation_fidelity import phi_bound, printed_phi_bound
+from ldpopt.measures.exposure_from_marginals import ThresholdSearch, best_choice
 from ldpopt.measures.exposure_of_future_users import (
     deviation,
     estimate_statistical_exposure,
     statistical_exposure_ceiling,
 )
-from ldpopt.measures.exposure_rules import ThresholdSearch, best_choice
 from ldpopt.measures.repeated_reports import repeated_level
 from ldpopt.mechanisms.histograms import (
     HistogramMaxL,

@@ -184,7 +184,7 @@ def test_auto_imports_the_solvers_of_the_form_only():
         "print([m for m in sys.modules if m.startswith('ldpopt.solvers.')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['ldpopt.solvers.enumerate']"
+    assert done.stdout.strip() == "['ldpopt.solvers.ray_enumeration']"
 
 
 def test_the_time_is_accounted_for():
@@ -263,7 +263,7 @@ def test_registry_is_lazy_and_refuses_duplicates(monkeypatch):
 
 def test_plugged_in_solvers_run_by_name(monkeypatch):
     """The way of an entry point: the loop back through the registry to a solver of our own."""
-    entry = EntryPoint("loopback", "ldpopt.solvers.enumerate:Enumerate", "ldpopt.solvers")
+    entry = EntryPoint("loopback", "ldpopt.solvers.ray_enumeration:Enumerate", "ldpopt.solvers")
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
     monkeypatch.delitem(SOLVERS.__dict__, "_sources", raising=False)
     try:

@@ -14,7 +14,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.forms.threshold_search import ThresholdSearch
 from ldpopt.measures import exposure as ex
 from ldpopt.measures import exposure_of_future_users as statistical
-from ldpopt.measures.exposure_rules import rule_bound
+from ldpopt.measures.exposure_from_marginals import rule_bound
 from ldpopt.models.utilities import entropy
 from ldpopt.tables.datasets import adult_features
 

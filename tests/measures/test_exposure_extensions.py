@@ -10,7 +10,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.measures.exposure import (
     exposure,
 )
-from ldpopt.measures.exposure_hardness import hard_pair, le_cam_bound
+from ldpopt.measures.exposure_lower_bound import hard_pair, le_cam_bound
 from ldpopt.measures.tallies import log_multinomial
 from ldpopt.mechanisms.listings import compositions
 from ldpopt.protocol.redaction_chances import redact_randomly

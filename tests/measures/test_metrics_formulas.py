@@ -19,7 +19,7 @@ from ldpopt.measures.information_metrics import (
     is_faithful,
     participation_factor,
 )
-from ldpopt.measures.response_series import ONE, ResponseSeries
+from ldpopt.measures.randomized_response_series import ONE, ResponseSeries
 from ldpopt.measures.tallies import log_probabilities
 from ldpopt.mechanisms import UnaryEncoding
 from ldpopt.models.priors import Dirichlet

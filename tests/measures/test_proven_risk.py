@@ -16,7 +16,7 @@ from ldpopt.core.form import Status
 from ldpopt.core.forms.threshold_search import ThresholdSearch
 from ldpopt.measures import safe_features
 from ldpopt.measures.exposure import exposure
-from ldpopt.measures.exposure_rules import best_choice, exact_marginals
+from ldpopt.measures.exposure_from_marginals import best_choice, exact_marginals
 from ldpopt.problems import FeatureRelease
 
 FAIR = np.array([0.5, 0.5])

@@ -15,7 +15,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Status
 from ldpopt.core.forms.threshold_search import ThresholdSearch
 from ldpopt.measures.exposure import exposure
-from ldpopt.measures.exposure_rules import RULES, best_choice, rule_bound
+from ldpopt.measures.exposure_from_marginals import RULES, best_choice, rule_bound
 from ldpopt.problems import CompositionBound
 from ldpopt.tables.datasets import adult_features
 

@@ -27,7 +27,7 @@ from ldpopt.measures.exposure_of_future_users import (
 )
 from ldpopt.problems import FeatureRelease
 from ldpopt.problems.feature_release import anonymity
-from ldpopt.solvers.subset_branch import Search, priced
+from ldpopt.solvers.feature_set_branch import Search, priced
 from ldpopt.tables.codes import group_sizes
 from ldpopt.tables.datasets import adult_features
 

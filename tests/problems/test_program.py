@@ -21,7 +21,7 @@ from ldpopt.core.errors import InvalidInputError, NoSolverError, SolverError, Un
 from ldpopt.core.form import Status
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.engine.verifying import verify_document
-from ldpopt.measures.notion_usage import used
+from ldpopt.measures.achieved_privacy import used
 from ldpopt.problems import RobustFidelity, SecretStaircase, SetOptimum, Staircase, _composition
 from ldpopt.solvers import SOLVERS
 

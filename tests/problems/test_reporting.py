@@ -10,10 +10,10 @@ from known import TABLE
 
 from ldpopt import Mechanism, Status, solve, testing, verify
 from ldpopt.checker import frame
+from ldpopt.checker.kernel.fixed_point import UNIT
 from ldpopt.checker.kernel.proofs.reporting_search import Search
 from ldpopt.checker.kernel.proofs.unary_encoding import is_private, read_unary, value_below
 from ldpopt.checker.kernel.reading import UnreadableError
-from ldpopt.checker.kernel.units import UNIT
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits
 from ldpopt.experiments.robust_study import best, drawn_table

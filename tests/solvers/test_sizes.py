@@ -5,8 +5,8 @@ import numpy as np
 from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.forms.joint_program import JointProgram
 from ldpopt.models.cones import staircase_cone
-from ldpopt.solvers.enumerate import Enumerate
 from ldpopt.solvers.joint_lp import JointLp
+from ldpopt.solvers.ray_enumeration import Enumerate
 
 
 def test_rays():

@@ -37,7 +37,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 
-from .units import Rational, units_down, units_up
+from .fixed_point import Rational, units_down, units_up
 
 DIGITS = 60
 _TRAPS = [DivisionByZero, InvalidOperation, Overflow]

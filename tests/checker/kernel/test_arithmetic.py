@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpopt.checker.kernel import arithmetic, units
+from ldpopt.checker.kernel import arithmetic, fixed_point
 from ldpopt.checker.kernel.arithmetic import Interval, enclose
 
 RATIONALS = st.fractions(-(10**12), 10**12, max_denominator=10**15)
@@ -88,7 +88,7 @@ def test_comparisons_are_true_false_or_unknown(x, y):
 
 @given(st.decimals(-1000, 1000, places=30), st.integers(0, 300))
 def test_units_are_rounded_to_their_side(x, bits):
-    below, above = units.units_down(x, bits), units.units_up(x, bits)
+    below, above = fixed_point.units_down(x, bits), fixed_point.units_up(x, bits)
     assert Fraction(below, 2**bits) <= Fraction(x) <= Fraction(above, 2**bits)
     assert above - below <= 1
 

@@ -18,12 +18,12 @@ from ldpopt.checker import frame
 from ldpopt.checker.kernel.arithmetic import ONE, enclose
 from ldpopt.checker.kernel.budget import UndecidedError, limited
 from ldpopt.checker.kernel.claims import verdict
+from ldpopt.checker.kernel.fixed_point import BITS
 from ldpopt.checker.kernel.proofs import confidence_set
 from ldpopt.checker.kernel.proofs.confidence_set import read_robust_question
 from ldpopt.checker.kernel.proofs.half_cone import HalfCone
 from ldpopt.checker.kernel.proofs.outer_cone import RATIO
 from ldpopt.checker.kernel.reading import UnreadableError
-from ldpopt.checker.kernel.units import BITS
 from ldpopt.models.chi2_cone import ExactCone
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation

@@ -7,10 +7,10 @@ import mpmath
 import pytest
 
 from ldpopt.checker import frame
+from ldpopt.checker.kernel.fixed_point import UNIT, units_down
 from ldpopt.checker.kernel.proofs.reporting_search import Search
 from ldpopt.checker.kernel.proofs.response_limits import line, lowest, most, pair, pair_back, spread
 from ldpopt.checker.kernel.proofs.unary_encoding import information
-from ldpopt.checker.kernel.units import UNIT, units_down
 
 TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
 

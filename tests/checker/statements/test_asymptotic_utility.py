@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy.special import roots_jacobi
 
 from ldpopt import solve
-from ldpopt.checker.kernel import units
+from ldpopt.checker.kernel import fixed_point
 from ldpopt.checker.kernel.budget import UndecidedError, limited
 from ldpopt.checker.kernel.proofs import (
     asymptotic_bound,
@@ -230,12 +230,12 @@ def test_determinant_and_inverse_of_a_matrix_that_is_nearly_known(numbers, error
         return
     with mpmath.workdps(120):
         exact = mpmath.matrix(true) / 32
-        low, high = (mpmath.mpf(end) / units.UNIT for end in found.log_determinant())
+        low, high = (mpmath.mpf(end) / fixed_point.UNIT for end in found.log_determinant())
         assert low <= mpmath.log(mpmath.det(exact)) <= high
         gap = mpmath.matrix(
-            [[mpmath.mpf(x) / 2**units.BITS for x in row] for row in found.inverse_above()[0]]
+            [[mpmath.mpf(x) / 2**fixed_point.BITS for x in row] for row in found.inverse_above()[0]]
         )
-        gap += mpmath.eye(3) * mpmath.mpf(3) / 2**units.BITS - exact**-1
+        gap += mpmath.eye(3) * mpmath.mpf(3) / 2**fixed_point.BITS - exact**-1
         assert min(mpmath.eigsy(gap, eigvals_only=True)) >= -(mpmath.mpf(10) ** -100)
 
 
@@ -250,7 +250,7 @@ def test_known_exactly_the_inverse_is_exact():
 @given(st.integers(1, 2**3000), st.integers(-3000, 3000))
 def test_logarithms_of_whole_numbers_of_any_size(n, bits):
     with mpmath.workdps(1200):
-        exact = units.UNIT * (mpmath.log(n) - bits * mpmath.log(2))
+        exact = fixed_point.UNIT * (mpmath.log(n) - bits * mpmath.log(2))
         low, high = fisher_information.log_below(n, bits), fisher_information.log_above(n, bits)
         assert low <= exact <= high
         assert high - low < 1000

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ldpopt import problem, solve
 from ldpopt.checker import frame
-from ldpopt.checker.kernel import units
+from ldpopt.checker.kernel import fixed_point
 from ldpopt.checker.kernel.arithmetic import exp_above
 from ldpopt.checker.kernel.proofs import fidelity_bounds as bounds
 from ldpopt.checker.kernel.proofs import second_moments, worst_alpha
@@ -93,10 +93,10 @@ def test_a_nearly_singular_mechanism_is_enclosed() -> None:
 
 @given(st.fractions(0, 10**30, max_denominator=10**30))
 def test_roots_are_enclosed(x: Fraction) -> None:
-    assert units.root_below(x) ** 2 <= x <= units.root_above(x) ** 2
-    assert units.root_above(x) - units.root_below(x) <= Fraction(1, 2**190)
-    low = units.cube_root_below(x)
-    assert low**3 <= x < (low + Fraction(1, units.UNIT)) ** 3
+    assert fixed_point.root_below(x) ** 2 <= x <= fixed_point.root_above(x) ** 2
+    assert fixed_point.root_above(x) - fixed_point.root_below(x) <= Fraction(1, 2**190)
+    low = fixed_point.cube_root_below(x)
+    assert low**3 <= x < (low + Fraction(1, fixed_point.UNIT)) ** 3
 
 
 # ---------------------------------------------------------------- the supremum

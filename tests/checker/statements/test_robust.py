@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ldpopt import solve, verify
 from ldpopt.checker import frame
-from ldpopt.checker.kernel import unit_logarithms, units
+from ldpopt.checker.kernel import fixed_point, fixed_point_log
 from ldpopt.checker.kernel.budget import UndecidedError, limited
 from ldpopt.checker.kernel.claims import verdict
 from ldpopt.checker.kernel.proofs import confidence_set, linear_minimum, polyopt_blocks, robust_privacy
@@ -59,18 +59,18 @@ def document(name):
 @given(st.integers(1, 2**400))
 def test_logarithms_of_units(n):
     with mpmath.workprec(800):
-        true = mpmath.log(mpmath.mpf(n) / units.UNIT) * units.UNIT
-        found = unit_logarithms.log_units(n)
-        assert found <= true <= found + unit_logarithms.LOG_ERROR
+        true = mpmath.log(mpmath.mpf(n) / fixed_point.UNIT) * fixed_point.UNIT
+        found = fixed_point_log.log_units(n)
+        assert found <= true <= found + fixed_point_log.LOG_ERROR
 
 
-@given(st.integers(0, units.UNIT), st.integers(0, 50), st.integers(0, 50))
+@given(st.integers(0, fixed_point.UNIT), st.integers(0, 50), st.integers(0, 50))
 def test_entropies_of_units(n, before, width):
     width = max(width, before)
     with mpmath.workprec(800):
-        p = mpmath.mpf(n + before) / units.UNIT
-        true = -p * mpmath.log(p) * units.UNIT if p else mpmath.mpf(0)
-        assert unit_logarithms.entropy_below(n, width) <= true <= unit_logarithms.entropy_above(n, width)
+        p = mpmath.mpf(n + before) / fixed_point.UNIT
+        true = -p * mpmath.log(p) * fixed_point.UNIT if p else mpmath.mpf(0)
+        assert fixed_point_log.entropy_below(n, width) <= true <= fixed_point_log.entropy_above(n, width)
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 8, 99, 1000])

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from .. import units
+from .. import fixed_point as units
 from ..arithmetic import Interval
 from ..budget import reserve, tick
 from ..reading import UnreadableError

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from .. import units
+from .. import fixed_point as units
 from ..arithmetic import ONE, PI, Interval, enclose, exp
 from ..budget import tick
 from .dirichlet_points import BITS, UNIT, prior_points

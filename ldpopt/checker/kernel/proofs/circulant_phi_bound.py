@@ -26,9 +26,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from ..fixed_point import units_down
 from ..reading import UnreadableError
 from ..schema import List, Number, Record, Whole
-from ..units import units_down
 from .box_trees import Division
 from .quadratic_forms import QuadraticForm, centred, count_vectors, raised
 

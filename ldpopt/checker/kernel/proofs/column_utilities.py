@@ -14,8 +14,8 @@ from fractions import Fraction
 
 from ..arithmetic import ZERO, Interval, enclose, log, total
 from ..budget import UndecidedError, tick
+from ..fixed_point import Vector
 from ..schema import Number
-from ..units import Vector
 from .two_hypotheses import Divergence
 
 MOST_DUAL = 1e30

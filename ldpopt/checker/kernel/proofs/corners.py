@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from ..arithmetic import ONE, Interval, above, below, enclose, exp, total
 from ..budget import UndecidedError, tick
-from ..units import BITS, UNIT, units_up
+from ..fixed_point import BITS, UNIT, units_up
 from .piecewise_linear import linear_pieces, pieces_within
 from .private_cone import Box, boxes
 from .two_hypotheses import Divergence, DivergenceSearch

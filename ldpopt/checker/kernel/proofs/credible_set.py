@@ -29,7 +29,7 @@ from functools import lru_cache
 
 from ..arithmetic import NEAREST, ONE, ZERO, Interval, above, below, enclose
 from ..budget import UndecidedError, tick
-from ..units import BITS, UNIT
+from ..fixed_point import BITS, UNIT
 from .gamma_function import log_gamma
 
 SPREADS = tuple(Decimal(f"1e-{digits}") for digits in (13, 10, 7))

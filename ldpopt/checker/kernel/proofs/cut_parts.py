@@ -35,10 +35,10 @@ from typing import Any
 
 from ..arithmetic import Interval, enclose, exp, log, total
 from ..budget import tick
+from ..fixed_point import UNIT, Vector, units_down, units_up
 from ..labels import Labels
 from ..reading import UnreadableError
 from ..schema import EPSILON, Anything, List, Number, Record, Whole
-from ..units import UNIT, Vector, units_down, units_up
 from .differences import Budget, Difference, Part
 from .hidden_parts import one, several
 from .privacy_parts import LEAKAGE

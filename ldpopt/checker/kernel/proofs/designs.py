@@ -40,7 +40,7 @@ from functools import partial
 from operator import mul
 from typing import Any
 
-from .. import units
+from .. import fixed_point as units
 from ..arithmetic import ZERO, Interval, enclose
 from ..budget import UndecidedError, reserve
 from ..reading import UnreadableError

@@ -18,8 +18,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..arithmetic import exp_above, exp_below
+from ..fixed_point import Vector
 from ..reading import UnreadableError
-from ..units import Vector
 from .private_rows import Rows, is_private
 
 

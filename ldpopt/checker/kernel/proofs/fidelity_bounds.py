@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ..budget import tick
-from ..units import cube_root_below, root_above, root_below
+from ..fixed_point import cube_root_below, root_above, root_below
 from .quadratic_forms import QuadraticForm, centred, count_vectors
 from .second_moments import added
 

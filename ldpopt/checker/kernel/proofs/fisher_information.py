@@ -36,10 +36,10 @@ from itertools import compress
 from operator import itemgetter, mul
 from typing import Any, NamedTuple
 
-from .. import units
+from .. import fixed_point as units
 from ..arithmetic import DOWN, UP, Interval, dyadic_rows
 from ..budget import reserve, tick
-from ..unit_logarithms import LOG_ERROR, log_units, twos_below
+from ..fixed_point_log import LOG_ERROR, log_units, twos_below
 
 KEPT = 224
 """A matrix is rounded to so many bits before its determinant is computed."""

@@ -45,7 +45,7 @@ from typing import NamedTuple
 
 from ..arithmetic import ONE, ZERO, Interval, enclose, log, total
 from ..budget import tick
-from ..units import UNIT, units_down, units_up
+from ..fixed_point import UNIT, units_down, units_up
 from .gamma_function import log_gamma
 
 FINE = 1 << 16

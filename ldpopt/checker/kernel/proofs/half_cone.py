@@ -47,9 +47,9 @@ from typing import Any
 from ..arithmetic import enclose, exp_above
 from ..budget import UndecidedError, reserve
 from ..claims import all_of
+from ..fixed_point import BITS, units_down, units_up
+from ..fixed_point_log import xlogx_above
 from ..reading import UnreadableError
-from ..unit_logarithms import xlogx_above
-from ..units import BITS, units_down, units_up
 from .box_trees import Division
 from .confidence_set import RobustStatement, uncertain
 from .outer_cone import LEAST_SHARE, RATIO, SHARE, ratio_down

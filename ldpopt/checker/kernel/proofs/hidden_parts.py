@@ -10,10 +10,10 @@ from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
+from ..fixed_point import Vector
 from ..labels import Labels
 from ..reading import UnreadableError
 from ..schema import EPSILON, Number, Record
-from ..units import Vector
 from .differences import Budget, Cone, Difference, Part
 from .private_rows import hidden
 

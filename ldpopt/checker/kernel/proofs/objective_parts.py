@@ -23,9 +23,9 @@ from typing import Any
 
 from ..arithmetic import Interval
 from ..budget import UndecidedError
+from ..fixed_point import Vector
 from ..reading import UnreadableError
 from ..schema import Distribution, List, Matrix, Number, Record
-from ..units import Vector
 from .column_utilities import (
     OF_TWO_HYPOTHESES,
     ORDER,

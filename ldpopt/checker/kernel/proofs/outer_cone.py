@@ -40,11 +40,11 @@ from typing import Any
 from ..arithmetic import exp_above
 from ..budget import UndecidedError, reserve
 from ..claims import Claim
+from ..fixed_point import BITS, units_down, units_up
+from ..fixed_point_log import xlogx_above
 from ..reading import UnreadableError
 from ..schema import List, Number, Record, Whole
 from ..section import Case
-from ..unit_logarithms import xlogx_above
-from ..units import BITS, units_down, units_up
 from .box_trees import Division
 from .column_utilities import MOST_DUAL
 from .confidence_set import RobustStatement

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from ..arithmetic import Interval, enclose, total
 from ..budget import tick
-from ..units import Vector
+from ..fixed_point import Vector
 from .private_cone import Box
 
 

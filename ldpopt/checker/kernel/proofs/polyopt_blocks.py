@@ -48,8 +48,8 @@ from typing import NamedTuple
 
 from ..arithmetic import ONE, above, below, exp, total
 from ..budget import UndecidedError, reserve, tick
-from ..unit_logarithms import STEEP, xlogx_above, xlogx_units
-from ..units import BITS, UNIT, subset_sums, units_down
+from ..fixed_point import BITS, UNIT, subset_sums, units_down
+from ..fixed_point_log import STEEP, xlogx_above, xlogx_units
 from .confidence_set import RobustStatement, uncertain
 
 SLOPE_BITS = 64

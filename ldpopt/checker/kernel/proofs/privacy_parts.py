@@ -35,6 +35,7 @@ from typing import Any
 
 from ..budget import counted
 from ..claims import quoted
+from ..fixed_point import Vector
 from ..reading import UnreadableError
 from ..schema import (
     EPSILON,
@@ -49,7 +50,6 @@ from ..schema import (
     Text,
     Whole,
 )
-from ..units import Vector
 from .differences import Budget, Difference, Part
 from .hidden_parts import count, one, ratios
 from .named_parts import MOST_INPUTS

@@ -11,10 +11,10 @@ from typing import Any
 
 from ..arithmetic import exp_below, log
 from ..claims import Claim, decided
+from ..fixed_point import Rational
 from ..labels import Label
 from ..reading import UnreadableError
 from ..schema import List, Matrix, Nullable, Number, Record
-from ..units import Rational
 
 Rows = list[list[float]]
 MATRIX = Matrix(Number(0, 1))

@@ -26,7 +26,7 @@ from operator import mul
 from typing import Any, NamedTuple
 
 from ..budget import UndecidedError, counted, tick
-from ..units import BITS, UNIT, units_down, units_up
+from ..fixed_point import BITS, UNIT, units_down, units_up
 from .private_cone import boxes
 
 MOST_VECTORS = 4_000_000

@@ -35,7 +35,7 @@ from operator import mul
 
 from ..arithmetic import exp_above
 from ..budget import UndecidedError, reserve, tick
-from ..units import subset_sums, units_down
+from ..fixed_point import subset_sums, units_down
 from .confidence_set import RobustStatement, uncertain
 from .polyopt_blocks import all_break_points
 from .quadratic_forms import QuadraticForm, Vectors, centred, count_vectors, raised

@@ -37,10 +37,10 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..budget import reserve, tick
+from ..fixed_point import ratio_up, units_down
 from ..printed_numbers import Digits
 from ..reading import UnreadableError
 from ..schema import Anything, List, Number, Object, Record, Whole
-from ..units import ratio_up, units_down
 from .exposure_rules import Marginals
 
 BITS = 96

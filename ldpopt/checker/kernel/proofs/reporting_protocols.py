@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..arithmetic import ONE, Interval, above, below, enclose, exp
 from ..budget import reserve, tick
-from ..units import BITS, UNIT, units_down
+from ..fixed_point import BITS, UNIT, units_down
 from .confidence_set import RobustStatement, most_share, uncertain
 from .private_rows import Rows
 from .response_limits import Limit, first, lowest, pair, pair_back, spread

@@ -17,8 +17,8 @@ import math
 from collections.abc import Sequence
 
 from ..budget import UndecidedError, tick
-from ..unit_logarithms import entropy_above
-from ..units import BITS, UNIT, units_down, units_up
+from ..fixed_point import BITS, UNIT, units_down, units_up
+from ..fixed_point_log import entropy_above
 from .reporting_protocols import Member, Protocol, Reporting
 from .response_limits import lowest, most
 from .unary_encoding import Response, encoding_cap, information

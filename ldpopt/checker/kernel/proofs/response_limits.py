@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from ..units import BITS, UNIT, ratio_up
+from ..fixed_point import BITS, UNIT, ratio_up
 
 
 class Limit(NamedTuple):

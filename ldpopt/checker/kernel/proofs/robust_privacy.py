@@ -32,10 +32,10 @@ from functools import partial
 from ..arithmetic import DOWN, NEAREST, ONE, ZERO, Interval, below, enclose, exp_below
 from ..budget import tick
 from ..claims import Claim, decided
+from ..fixed_point import UNIT
 from ..reading import UnreadableError
 from ..schema import Joint, List, Number, Record, Whole
 from ..section import Case
-from ..units import UNIT
 from .confidence_set import RobustStatement, Uncertain, is_member, uncertain
 from .falling_roots import falling_root
 from .least_information import robust_information

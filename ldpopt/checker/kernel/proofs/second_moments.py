@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from ..arithmetic import dyadic_rows
 from ..budget import reserve, tick
-from ..units import BITS
+from ..fixed_point import BITS
 
 PRECISIONS = (BITS, 4 * BITS, 16 * BITS)
 """The bits that are tried, in this order."""

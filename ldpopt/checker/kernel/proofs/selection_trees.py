@@ -35,9 +35,9 @@ from typing import Any, NamedTuple
 
 from ..arithmetic import Interval, dyadic, enclose, log
 from ..budget import tick
+from ..fixed_point import ratio_up
 from ..reading import UnreadableError
 from ..schema import SUM_TOLERANCE, List, Number, Record, Schema, Whole
-from ..units import ratio_up
 
 MOST_PLACES = 10_000_000
 """The most rows and the most outputs of a mechanism."""

@@ -34,8 +34,8 @@ from typing import NamedTuple
 
 from ..arithmetic import exp_below
 from ..budget import tick
+from ..fixed_point import units_down
 from ..schema import Anything, List, Record, Whole
-from ..units import units_down
 from .falling_roots import falling_root
 from .uncertainty_sets import Table, UncertaintySet, dot
 

@@ -52,7 +52,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ..budget import UndecidedError, tick
-from ..units import BITS, UNIT, ratio_up, root_above, units_down, units_up
+from ..fixed_point import BITS, UNIT, ratio_up, root_above, units_down, units_up
 
 GRID = 24
 """M, N and L are whole multiples of 2^−GRID at the ends of a box."""

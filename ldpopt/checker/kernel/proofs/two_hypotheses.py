@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ..arithmetic import ONE, ZERO, Interval, above, below, enclose, log, total
 from ..budget import UndecidedError, tick
-from ..units import BITS, UNIT, units_down, units_up
+from ..fixed_point import BITS, UNIT, units_down, units_up
 from .private_cone import Box
 
 MOST_NODES = 2_000_000

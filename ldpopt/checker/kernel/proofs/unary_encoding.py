@@ -38,10 +38,10 @@ from typing import Any, NamedTuple
 
 from ..arithmetic import enclose, exp_below
 from ..budget import reserve, tick
+from ..fixed_point import BITS, UNIT, subset_sums, units_down
+from ..fixed_point_log import LOG_ERROR, entropy_above, entropy_below, log_units
 from ..reading import UnreadableError
 from ..schema import List, Number, Record
-from ..unit_logarithms import LOG_ERROR, entropy_above, entropy_below, log_units
-from ..units import BITS, UNIT, subset_sums, units_down
 from .confidence_set import RobustStatement, most_share, uncertain
 from .linear_minimum import alike
 from .robust_privacy import PrivacyProof

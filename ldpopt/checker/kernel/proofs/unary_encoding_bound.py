@@ -41,8 +41,8 @@ from typing import NamedTuple
 
 from ..arithmetic import ONE, ZERO, Interval, above, enclose, total
 from ..budget import reserve, tick
-from ..unit_logarithms import xlogx_above, xlogx_units
-from ..units import BITS, UNIT, subset_sums
+from ..fixed_point import BITS, UNIT, subset_sums
+from ..fixed_point_log import xlogx_above, xlogx_units
 
 Side = tuple[Fraction, Fraction]
 """The least and the greatest number of one coordinate of a box."""

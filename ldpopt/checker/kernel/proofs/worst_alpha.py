@@ -32,7 +32,7 @@ from fractions import Fraction
 
 from ..arithmetic import Interval, enclose, total
 from ..budget import tick
-from ..units import root_above, root_below
+from ..fixed_point import root_above, root_below
 from .second_moments import Enclosed, added, moments_above, phi_matrix
 
 MOST_PIECES = 64

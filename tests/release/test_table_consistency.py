@@ -11,7 +11,7 @@ from ldpopt.cli.privatize import _compare
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.release.designing import Design, design, load_design
 from ldpopt.release.releasing import privatize
-from ldpopt.release.table_fit import CONTRADICTION, Agreement, agreement, homogeneity
+from ldpopt.release.table_consistency import CONTRADICTION, Agreement, agreement, homogeneity
 from ldpopt.tables.domain import Domain
 
 TABLE = {"s": ["a"] * 600 + ["b"] * 400, "u": ["x"] * 450 + ["y"] * 150 + ["x"] * 100 + ["y"] * 300}

@@ -8,7 +8,7 @@ from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.threshold_search import ThresholdSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.measures.exposure_rules import Choice, exact_marginals, least_proven
+from ldpopt.measures.exposure_from_marginals import Choice, exact_marginals, least_proven
 
 ROUNDING, LEAST = 2.0**-40, 1e-300
 """The search is in floats: its optimum, less the share ROUNDING of it and less LEAST, is a bound for

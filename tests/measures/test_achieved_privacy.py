@@ -5,7 +5,7 @@ import pytest
 
 from ldpopt import Mechanism, Program, audit, objective, privacy, solve
 from ldpopt.core.exact import OPEN
-from ldpopt.measures.notion_usage import used
+from ldpopt.measures.achieved_privacy import used
 
 PRIOR = np.array([0.4, 0.3, 0.2, 0.1])
 LINE = np.abs(np.subtract.outer(range(4), range(4)))

@@ -13,7 +13,7 @@ from ldpopt.core.forms.joint_program import JointProgram
 from ldpopt.core.forms.threshold_search import BestBound, ThresholdSearch
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
-from ldpopt.measures.exposure_rules import RULES, exact_marginals, least_proven
+from ldpopt.measures.exposure_from_marginals import RULES, exact_marginals, least_proven
 from ldpopt.models.exact_joint import exact_joint
 from ldpopt.solvers.joint_lp import JointLp
 from ldpopt.solvers.joint_milp import MILP_NODES, JointMilp

@@ -23,7 +23,7 @@ from __future__ import annotations
 from functools import cache
 
 from .arithmetic import log
-from .units import BITS, UNIT, units_down, units_up
+from .fixed_point import BITS, UNIT, units_down, units_up
 
 TERMS = 9
 LOG_ERROR = 64

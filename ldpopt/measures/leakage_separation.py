@@ -14,8 +14,8 @@ from ldpopt.core.exact import SelectionsNotion
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.validate import Array
-from ldpopt.measures import row_selection
-from ldpopt.measures.row_selection_lp import Branching
+from ldpopt.measures import leakage_selection
+from ldpopt.measures.leakage_selection_lp import Branching
 from ldpopt.models.privacy import LEAST_EXCESS, Outside
 
 MOST_NODES = 2000
@@ -63,14 +63,14 @@ def covered_most(matrix: Array, groups: Sequence[Sequence[int]]) -> Covered:
         numbers[list(rows)] = g
     form, rng = SelectionProgram(csr_array(matrix), numbers), np.random.default_rng(0)
     search = Branching(replace(UNLIMITED, gap=GAP), MOST_NODES)
-    best, tree = search.run(form, row_selection.improve(form, row_selection.greedily(form)))
+    best, tree = search.run(form, leakage_selection.improve(form, leakage_selection.greedily(form)))
     starts = ([int(rng.choice(list(rows))) for rows in groups] for _ in range(STARTS))
-    others = (row_selection.improve(form, np.array(start)) for start in starts)
+    others = (leakage_selection.improve(form, np.array(start)) for start in starts)
     found = {tuple(chosen.tolist()): _amount(form, chosen) for chosen in [best, *others]}
     ranked = sorted(found, key=lambda chosen: -found[chosen])
     amounts = [found[chosen] for chosen in ranked]
     return Covered([list(chosen) for chosen in ranked], amounts, tree, search.bound)
 
 
-def _amount(form: SelectionProgram, chosen: row_selection.Selection) -> float:
-    return float(row_selection.covered(form.matrix, chosen).sum())
+def _amount(form: SelectionProgram, chosen: leakage_selection.Selection) -> float:
+    return float(leakage_selection.covered(form.matrix, chosen).sum())

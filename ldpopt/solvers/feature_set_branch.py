@@ -16,7 +16,7 @@ from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.subset_program import Subset, SubsetProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
-from ldpopt.solvers.subset_greedy import greedy
+from ldpopt.solvers.feature_set_greedy import greedy
 
 TINY = 1e-9
 """The noise of the linear program: relative of weights, absolute of prices."""
