@@ -203,6 +203,6 @@ class FeatureRelease(Problem):
         yield Example(cls(1 / 8, 0.0, table=table, weights=[2, 1, 5]), 2.0)
         yield Example(cls(1 / 8, 0.2, table=table, weights=[2, 1, 5]), 8.0)
         sample = [(v % 2, v % 10) for v in range(1000)]
-        yield Example(cls(0.05, 0.01, table=sample, weights=[1, 2], users=1000), 1.0)
+        yield Example(cls(0.06, 0.01, table=sample, weights=[1, 2], users=1000), 1.0)
         yield Example(cls(0.01, 0.01, table=sample, weights=[1, 2], users=1000), 2.0)
         yield Example(cls(0.05, 0.0, marginals=[[0.6, 0.3, 0.06, 0.04]], redact=0.05), 0.9)

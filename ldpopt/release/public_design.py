@@ -202,7 +202,8 @@ class PublicDesign(Released):
         """
         width, asked = self.domain.shape[1], self.promise
         decided = self.randomizer.recoverable(width, asked.method, asked.epsilon)
-        worse = max(decided, self.recoverable or decided, key=RECOVERABLE.index)
+        rank = {word: i for i, word in enumerate(RECOVERABLE)}  # of methods without counts: the least
+        worse = max(decided, self.recoverable or decided, key=lambda word: rank.get(word, 0))
         return recovery(worse, self.domain)
 
     @property

@@ -20,8 +20,8 @@ from ldpopt.mechanisms.finite_field import prime_power
 
 MOST_INPUTS = 200
 """The most inputs for which the checker computes φ within seconds."""
-MOST_ELEMENTS = 7000
-"""Hyperplanes over larger fields take longer to build."""
+FEW_ELEMENTS, MOST_ELEMENTS = 1400, 7000
+"""Fields with few blocks, so few outputs; hyperplanes over larger ones take longer to build."""
 
 
 class RestrictedDesigns(Solver[MatrixProgram]):
@@ -55,13 +55,19 @@ class RestrictedDesigns(Solver[MatrixProgram]):
         if math.comb(k, size) <= 300:
             point = subset_selection(k, epsilon, size).matrix
         else:
-            point = two_level(best_blocks(k, epsilon)[:k], epsilon)
+            point = two_level(best_blocks(k, epsilon, FEW_ELEMENTS)[:k], epsilon)
         return FormSolution(Status.GAP, point, form.objective(point), form.bound, form.proof)
 
 
-def best_blocks(k: int, epsilon: float) -> Array:
-    """Build the matrix [point][block] of the best symmetric design of at least K points known here."""
-    return min(_spaces(k), key=lambda space: space.error(epsilon)).blocks()
+def best_blocks(k: int, epsilon: float, most: int = MOST_ELEMENTS) -> Array:
+    """Build the matrix [point][block] of the best symmetric design of at least K points known here.
+
+    Args:
+        k: the number of points.
+        epsilon: the level, in nats.
+        most: the most elements of a field.
+    """
+    return min(_spaces(k, most), key=lambda space: space.error(epsilon)).blocks()
 
 
 class Space(NamedTuple):
@@ -84,13 +90,13 @@ class Space(NamedTuple):
         return next(found for found in singer(self.points) if found.name.endswith(ending)).blocks()
 
 
-def _spaces(k: int) -> Iterator[Space]:
+def _spaces(k: int, most: int) -> Iterator[Space]:
     """List single points, and for every q the smallest space of k points or more."""
     yield Space(k, 1, 0)
-    for q in filter(prime_power, range(2, math.isqrt(MOST_ELEMENTS))):
+    for q in filter(prime_power, range(2, math.isqrt(most))):
         for d in count(3):
             points = (q**d - 1) // (q - 1)
-            if q**d > MOST_ELEMENTS:
+            if q**d > most:
                 break
             if points >= k:
                 yield Space(points, (q ** (d - 1) - 1) // (q - 1), q)

@@ -31,11 +31,12 @@ def test_optimum(tmp_path) -> None:
 
 def test_scale(tmp_path) -> None:
     study = leakage_scale.EXPERIMENT.run(quick=True, out=tmp_path)
-    by_size: dict[tuple[str, int], list[float]] = {}
-    for row in study.rows:
-        by_size.setdefault((row["case"], row["size"]), []).append(row["bound"])
-    for bounds in by_size.values():
-        assert max(bounds) == pytest.approx(min(bounds), abs=1e-6)
+    bounds = {(row["case"], row["size"], row["solver"]): row["bound"] for row in study.rows}
+    for (case, size, solver), bound in bounds.items():
+        if case == "deterministic":
+            assert bound == pytest.approx(bounds[case, size, "matching"], abs=1e-6)
+        elif solver == "cuts":  # which branches where the linear program leaves a gap
+            assert bound <= bounds[case, size, "full LP"] + 1e-9
     assert "networkx" in study.conclusion
 
 
