@@ -302,7 +302,7 @@ CONDITIONAL = ("--method", "cr", "--robust", "chi2")
         ("--method", "srr"),
         CONDITIONAL,
         ("--method", "cr", "--known"),
-        (*CONDITIONAL, "--compare"),
+        (*CONDITIONAL, "--compare", "--time-limit", 4),
     ],
 )
 def test_design(more, verdict, tmp_path, ldpopt):
