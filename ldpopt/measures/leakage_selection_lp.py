@@ -212,15 +212,25 @@ class Branching:
     def __init__(self, limits: Limits, most_nodes: int) -> None:
         self._limits, self._nodes = limits, most_nodes
 
-    def run(self, form: SelectionProgram, incumbent: Selection) -> tuple[Selection, dict[str, Any]]:
+    def run(
+        self, form: SelectionProgram, incumbent: Selection, relaxed: Relaxed | None = None
+    ) -> tuple[Selection, dict[str, Any]]:
         """Find the best selection and the tree; where the nodes run out, leaves stay as they are.
 
-        Afterwards ``most`` is what the best selection covers, and none covers more than ``bound``.
+        Afterwards ``most`` is what the best selection covers, and none covers more than ``bound``. A
+        tree that was cut short and proves less than its root is left out for the root.
+
+        Args:
+            form: the selection program.
+            incumbent: the selection to begin with.
+            relaxed: the solution of the linear program of the root, if that is known.
         """
         self.best = incumbent
         self.most = float(leakage_selection.covered(form.matrix, incumbent).sum())
-        self.bound = 0.0
+        self.bound, self._root = 0.0, relaxed
         tree = self._node(form, np.arange(len(form.groups)), 0)
+        if self._root is not None and self._root.bound < self.bound:
+            tree, self.bound = leakage_selection.leaf(self._root.prices), self._root.bound
         self.bound = max(self.bound, self.most)
         return self.best, tree
 
@@ -233,7 +243,10 @@ class Branching:
         if np.count_nonzero(sizes > 1) <= 1:
             return self._last(form, rows, sizes)
         self._nodes -= 1
-        relaxed = PriceLP(form).solve(self._limits, self._enough)
+        known = self._root if depth == 0 else None
+        relaxed = known or PriceLP(form).solve(self._limits, self._enough)
+        if depth == 0:
+            self._root = relaxed
         rng = np.random.default_rng(0)
         self._offer(form, rows, rounded(form, relaxed.weights, 2, rng, self._limits))
         out_of_limits = self._nodes <= 0 or depth == MOST_DEPTH or self._limits.expired()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from ldpopt.core.exact import is_optimal
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.measures import leakage_selection
-from ldpopt.measures.leakage_selection_lp import Branching, PriceLP, rounded
-from ldpopt.solvers._leakage.selection_proof import keep_priced, with_proof
+from ldpopt.measures.leakage_selection_lp import PriceLP, rounded
+from ldpopt.solvers._leakage.selection_proof import keep_priced, proven, with_proof
 
 MOST_WORK = 5_000_000
 """Nodes of the branching times entries of the matrix."""
@@ -37,9 +36,4 @@ class Cuts(Solver[SelectionProgram]):
         stats: dict[str, float] = {"rounds": relaxed.rounds, "cuts": relaxed.cuts}
         value = math.log(leakage_selection.covered(form.matrix, point).sum())
         limits.keep(value, math.log(relaxed.bound), lambda: with_proof(form, point, proof, stats))
-        with limits.proving():
-            if not is_optimal(value, math.log(relaxed.bound), limits.gap):
-                branching = Branching(limits.part(0.8), 10 + MOST_WORK // form.matrix.nnz)
-                point, tree = branching.run(form, point)
-                proof = tree if branching.bound < relaxed.bound else proof
-            return with_proof(form, point, proof, stats)
+        return proven(form, point, 10 + MOST_WORK // form.matrix.nnz, stats, limits, relaxed)

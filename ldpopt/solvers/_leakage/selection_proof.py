@@ -12,11 +12,16 @@ from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.measures import leakage_selection
 from ldpopt.measures.leakage_selection import Selection
-from ldpopt.measures.leakage_selection_lp import Branching
+from ldpopt.measures.leakage_selection_lp import Branching, Relaxed
 
 
 def proven(
-    form: SelectionProgram, point: Selection, nodes: int, stats: dict[str, float], limits: Limits
+    form: SelectionProgram,
+    point: Selection,
+    nodes: int,
+    stats: dict[str, float],
+    limits: Limits,
+    relaxed: Relaxed | None = None,
 ) -> FormSolution:
     """Branch from a selection, to find a proof tree of prices and perhaps a better selection.
 
@@ -26,9 +31,10 @@ def proven(
         nodes: the most nodes of the branching.
         stats: counts worth printing.
         limits: the limits of the run.
+        relaxed: the solution of the linear program of the root, if that is known.
     """
     with limits.proving():
-        best, tree = Branching(limits.part(0.8), nodes).run(form, point)
+        best, tree = Branching(limits.part(0.8), nodes).run(form, point, relaxed)
         return with_proof(form, best, tree, stats)
 
 
