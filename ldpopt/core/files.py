@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import secrets
 import shutil
@@ -74,6 +75,17 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float) -> Non
     """
     with whole_file(path) as draft:
         figure.savefig(draft, dpi=dpi, format=Path(path).suffix[1:].lower() or "png")
+
+
+def file_digest(path: Path) -> str:
+    """Compute the SHA-256 of a file; of a directory, that of its files one after the other."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    found = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as content:
+            while block := content.read(1 << 20):
+                found.update(block)
+    return found.hexdigest()
 
 
 @contextmanager

@@ -6,7 +6,6 @@ and lets the independent checker decide every result file.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
 from ldpopt.core.exact import SECONDS, Verdict
-from ldpopt.core.files import write_whole
+from ldpopt.core.files import file_digest, write_whole
 from ldpopt.engine.verifying import WORDS, read_document, verify
 
 MANIFEST = "manifest.json"
@@ -116,6 +115,6 @@ def _listed(directory: Path) -> dict[str, str]:
 
 def _digest(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return file_digest(path)
     except OSError as error:
         raise InvalidInputError(f"cannot read {path}: {error.strerror or error}") from None

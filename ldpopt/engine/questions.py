@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import quoted
+from ldpopt.core.files import file_digest
 from ldpopt.core.problem import Problem
 from ldpopt.engine.verifying import read_document
 from ldpopt.problems import PROBLEMS
@@ -57,6 +58,6 @@ def read_questions(path: Path) -> Questions:
     if not files:
         raise InvalidInputError(f"{path} holds no questions: files that end with .json")
     problems = {file.stem: read_question(file) for file in files}
-    lines = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files]
+    lines = [f"{file_digest(file)}  {file.name}\n" for file in files]
     digest = hashlib.sha256("".join(lines).encode()).hexdigest()
     return Questions(path.resolve().name.removesuffix(".json"), digest, problems)

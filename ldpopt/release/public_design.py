@@ -40,7 +40,7 @@ from ldpopt.mechanisms.stated import encoding
 from ldpopt.models.privacy import PARTS, Privacy
 from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.release.matrix_randomizer import Matrix
-from ldpopt.release.reconstructed_counts import recovery
+from ldpopt.release.reconstructed_counts import WORDS, recovery
 from ldpopt.tables.domain import Domain
 
 SECTION = "public"
@@ -202,8 +202,7 @@ class PublicDesign(Released):
         """
         width, asked = self.domain.shape[1], self.promise
         decided = self.randomizer.recoverable(width, asked.method, asked.epsilon)
-        rank = {word: i for i, word in enumerate(RECOVERABLE)}  # of methods without counts: the least
-        worse = max(decided, self.recoverable or decided, key=lambda word: rank.get(word, 0))
+        worse = max(decided, self.recoverable or decided, key=list(WORDS).index)
         return recovery(worse, self.domain)
 
     @property

@@ -52,6 +52,7 @@ WORDS = {
         "entries were computed from them [not checked]. Publish it only where the counts may be known"
     ),
 }
+"""How well, the worse the later."""
 
 LABELS = "Its labels name what occurs in the table"
 POINTS = "Its labels are points of the range that was stated"

@@ -27,7 +27,7 @@ import numpy as np
 
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
 from ldpopt.core.exact import printable
-from ldpopt.core.files import locked, write_whole
+from ldpopt.core.files import file_digest, locked, write_whole
 from ldpopt.core.rounding import at_least, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.measures.repeated_reports import RepeatedLevel, Together, together
@@ -36,7 +36,6 @@ from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.promises import against
 from ldpopt.release.public_design import PublicDesign
-from ldpopt.release.releasing import digest
 
 SUFFIX = ".releases.json"
 ROUNDING = 1e-9
@@ -286,7 +285,7 @@ def void(mechanism: str | os.PathLike[str], made: AnyDesign, run: str) -> Releas
             Path(found.file),
         ]
         for file in places:
-            if file.is_file() and digest(file) == found.sha256:
+            if file.is_file() and file_digest(file) == found.sha256:
                 raise InvalidInputError(f"delete {file} first: a release that is void has no file")
         listed[known[run]] = replace(found, void=_today())
     return found

@@ -7,7 +7,6 @@ set, it is written in hexadecimal digits after an x, the first input in the high
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError, RefutedFileError, UndecidedFileError
-from ldpopt.core.files import whole_directory, whole_file
+from ldpopt.core.files import file_digest, whole_directory, whole_file
 from ldpopt.core.workers import Parallel, workers
 from ldpopt.mechanisms.randomizer import RandomWords, secure_words, seeded_words
 from ldpopt.release.designing import AnyDesign, opened
@@ -114,7 +113,7 @@ def privatize(
         if compared is not None:
             compared(agreed)
         if recorded is not None:
-            recorded(digest(draft))
+            recorded(file_digest(draft))
     return int(counts.sum())
 
 
@@ -135,17 +134,6 @@ def check_ending(released: Path) -> str:
             "it is a directory"
         )
     return suffix
-
-
-def digest(released: Path) -> str:
-    """Compute the SHA-256 of a file; of a directory, that of its files one after the other."""
-    files = sorted(released.iterdir()) if released.is_dir() else [released]
-    found = hashlib.sha256()
-    for file in files:
-        with file.open("rb") as content:
-            while block := content.read(1 << 20):
-                found.update(block)
-    return found.hexdigest()
 
 
 def check_certificate(made: AnyDesign) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ldpopt.core.errors import FailedError, LdpoptError, UndecidedFileError, UnreadableFileError
 from ldpopt.core.exact import SECONDS
+from ldpopt.core.files import file_digest
 from ldpopt.core.form import Status
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, read_document, stated, verify_document, within
@@ -60,7 +60,7 @@ class Published(NamedTuple):
 def read_public(path: str | os.PathLike[str], seconds: float = SECONDS) -> Published:
     """Read a public mechanism and let the checker decide its claims within so many seconds."""
     name = os.fspath(path)
-    digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+    digest = file_digest(Path(name))
     document = read_document(name)
     decided = verify_document(document, budget=seconds)
     with within(seconds):
@@ -86,7 +86,7 @@ def read(path: str | os.PathLike[str], seconds: float = SECONDS) -> Loaded:
     name = os.fspath(path)
     document = read_document(name)
     try:
-        digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        digest = file_digest(Path(name))
         loaded = _read(name, document, digest, seconds)._replace(internal=is_internal(document))
         _check_types(loaded)
     except (UndecidedFileError, FailedError):

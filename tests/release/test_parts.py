@@ -10,10 +10,11 @@ import pyarrow.parquet
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.files import file_digest
 from ldpopt.release.designing import design
 from ldpopt.release.estimating import estimate
 from ldpopt.release.exporting import export
-from ldpopt.release.releasing import digest, privatize
+from ldpopt.release.releasing import privatize
 
 ROWS = 3000
 
@@ -60,7 +61,7 @@ def test_a_released_directory_is_whole_and_holds_a_file_for_each_part(folder, tm
     assert rows == ROWS
     assert [file.name for file in files] == [f"part-{i:05}.parquet" for i in range(4)]
     assert hashes == [hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()]
-    assert hashes == [digest(tmp_path / "out")]
+    assert hashes == [file_digest(tmp_path / "out")]
     privatize(folder / "all.csv", folder / "m.json", tmp_path / "one.parquet", seed=3)
     assert same_reports(tmp_path, "one.parquet", "out")
     with pytest.raises(InvalidInputError, match="it exists; choose another name"):

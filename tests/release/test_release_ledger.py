@@ -9,6 +9,7 @@ import joblib
 import pytest
 
 from ldpopt.core.errors import LdpoptError
+from ldpopt.core.files import file_digest
 from ldpopt.measures.levels import rldp_level
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.promises import method as method_words
@@ -25,7 +26,6 @@ from ldpopt.release.release_ledger import (
     void,
     warning,
 )
-from ldpopt.release.releasing import digest
 
 ONCE = Release("2026-01-02", "released.csv", "0" * 64)
 SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}
@@ -155,7 +155,7 @@ def test_a_rehearsal_is_void_once_its_file_is_gone(made, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path, released = tmp_path / "mech.json", tmp_path / "a.csv"
     released.write_text("reports")
-    (first,) = record(path, made, released, digest(released))
+    (first,) = record(path, made, released, file_digest(released))
     record(path, made, "b.csv", "b" * 64)
     with pytest.raises(LdpoptError, match=r"delete .*a\.csv first"):
         void(path, made, first.run)
@@ -186,7 +186,7 @@ def test_a_file_that_is_still_there_is_not_void_whatever_the_directory(
     released = tmp_path / folder[known] / "a.csv"
     released.write_text("reports")
     written = tmp_path / "released" / "a.csv"  # it may have been moved since
-    (first,) = record(path, made, written, digest(released))
+    (first,) = record(path, made, written, file_digest(released))
     monkeypatch.chdir(tmp_path / "elsewhere")
     with pytest.raises(LdpoptError, match=r"delete .*a\.csv first"):
         void(path, made, first.run)
