@@ -16,7 +16,7 @@ from ldpopt.core.solver import Solver
 from ldpopt.measures.exposure_from_marginals import RULES, exact_marginals, least_proven
 from ldpopt.models.exact_joint import exact_joint
 from ldpopt.solvers.joint_lp import JointLp
-from ldpopt.solvers.joint_milp import MILP_NODES, JointMilp
+from ldpopt.solvers.joint_milp import JointMilp
 
 JUST_BELOW = {1e-10: 0.5, 1e-6: 0.9}
 """The worst joint is sought at a threshold lower by this share, so that its small cells are *strictly*
@@ -38,7 +38,7 @@ class BestOfAll(Solver[BestBound]):
 
     name: ClassVar[str] = "best-of-all"
 
-    def __init__(self, milp_nodes: int = MILP_NODES, proof_lps: int | None = None) -> None:
+    def __init__(self, milp_nodes: int | None = None, proof_lps: int | None = None) -> None:
         self.milp, self.filling = JointMilp(milp_nodes, proof_lps), JointLp()
 
     def run(self, form: BestBound, limits: Limits) -> FormSolution:

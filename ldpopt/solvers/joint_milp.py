@@ -23,6 +23,10 @@ from ldpopt.core.validate import Array
 from ldpopt.solvers.joint_lp import claimed
 
 MILP_NODES = 2000
+"""The most nodes of HiGHS where no time limit is set."""
+PROOF_COST, LONGEST_PROOF = 100_000, 5_000_000
+"""Linear programs times cells that a proof may cost: without a time limit, and with one, where it is
+what the checker reads in seconds."""
 PRICE = 10.0
 """The price of a missing unit of mass. A unit is the threshold, and a cell earns at most 1."""
 
@@ -35,13 +39,14 @@ class JointMilp(Solver[JointProgram]):
     stronger methods, closes the gap; HiGHS's own bound is then in the statistics as ``milp_bound``.
 
     Args:
-        milp_nodes: the most nodes that HiGHS may explore.
-        proof_lps: the most linear programs that the proof may cost.
+        milp_nodes: the most nodes that HiGHS may explore; by default, 2000 where no time limit is set.
+        proof_lps: the most linear programs that the proof may cost; by default, as many as a few
+            seconds allow where no time limit is set.
     """
 
     name: ClassVar[str] = "joint-milp"
 
-    def __init__(self, milp_nodes: int = MILP_NODES, proof_lps: int | None = None) -> None:
+    def __init__(self, milp_nodes: int | None = None, proof_lps: int | None = None) -> None:
         self.milp_nodes, self.proof_lps = milp_nodes, proof_lps
 
     def accepts(self, form: JointProgram) -> Literal[True] | str:
@@ -59,7 +64,8 @@ class JointMilp(Solver[JointProgram]):
         with suppress(OutOfTime):
             model.cut(limits.generator())
         model.limits = limits.part(0.5)
-        stats["milp_bound"], stats["milp_nodes"] = model.search(self.milp_nodes)
+        most = MILP_NODES if limits.deadline is None else highspy.kHighsIInf
+        stats["milp_bound"], stats["milp_nodes"] = model.search(self.milp_nodes or most)
         stats["cuts"] = len(model.cuts)
         model.limits = limits
         joint, value = model.joint()
@@ -72,8 +78,8 @@ class JointMilp(Solver[JointProgram]):
     ) -> FormSolution:
         tree = _Tree(model, value, model.limits.gap)
         with suppress(OutOfTime):
-            # linear programs times cells that a proof may cost
-            tree.grow(self.proof_lps or 100_000 // model.form.size())
+            cost = PROOF_COST if model.limits.deadline is None else LONGEST_PROOF
+            tree.grow(self.proof_lps or cost // model.form.size())
         proof = {"cuts": model.cuts, "tree": tree.preorder()}
         return claimed(model.form, joint, proof, {**stats, "proof_lps": tree.lps}, model.limits)
 
@@ -230,10 +236,9 @@ class _Model:
         solved = self._solved()
         values = np.array(self._highs.getSolution().col_value)
         cells = len(self.form.cells)
-        x = values[:cells] * self.unit
-        x[self.can_be_big] += values[cells : self.first_switch] * self.unit
         # a cell filled to the threshold must not exceed it by a rounding error
-        x[np.abs(x / self.unit - 1) < 1e-12] = self.form.threshold
+        x = np.minimum(values[:cells] * self.unit, self.form.threshold)
+        x[self.can_be_big] += values[cells : self.first_switch] * self.unit * self.found
         if not solved or values[self.first_slack :].sum() > 1e-9:
             x = self.form.mass[self.form.rows].prod(axis=1)
         return x, self.form.exposed(x)
