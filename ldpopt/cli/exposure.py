@@ -44,6 +44,9 @@ def exposure(
     A row is exposed if too few rows have the same values. This is about the rows of this table, without
     noise; to hide a column from everybody, design a mechanism (ldpopt design).
     """
+    from ldpopt.core.supervising import supervise
+
+    supervise(time_limit)
     from ldpopt.core.limits import Limits
 
     limits = Limits.within(time_limit)
