@@ -9,7 +9,17 @@ import typer
 
 from ldpopt.cli.options import Force, OwnProblem, know
 from ldpopt.cli.terminal import check_output, counting, say, tell
-from ldpopt.core.exact import EXIT_CODES, OPEN, combined
+from ldpopt.core.exact import OPEN, ExitCode
+
+SILENT = "no claim"
+"""The state of a file that claims nothing, such as an answer that was not found in time."""
+STATES = {
+    ExitCode.REFUTED: (False, "REFUTED"),
+    ExitCode.BAD_INPUT: (SILENT, "without any claim"),
+    ExitCode.UNDECIDED: (None, "undecided"),
+    ExitCode.NOT_PROMISED: (OPEN, "promise not decided"),
+}
+"""What may be wrong with a file and how that is said, by the exit code, the worst first."""
 
 
 def report(
@@ -41,8 +51,8 @@ def report(
     The page to hand out is that of a public file. A page on a file with counts holds statistics of
     the table: it says so first, and without -o its name does, too (mech.internal.html).
 
-    Exit code 0: every claim holds, 1: one is refuted, 2: bad input, 3: one is undecided, 4: a file does
-    not decide its promise.
+    Exit code 0: every claim holds, 1: one is refuted, 2: bad input, or a file without any claim,
+    3: one is undecided, 4: a file does not decide its promise.
     """
     from ldpopt.core.limits import Limits
 
@@ -72,22 +82,20 @@ def report(
             progress=progress,
             step=step,
         )
-    named = list(
-        zip(map(str, results), parts, strict=True)
-    )  # a page on a public file names no directory
-    refuted = [path for path, part in named if part.sound is False]
-    undecided = [path for path, part in named if part.sound is None]
-    unpromised = [path for path, part in named if part.sound is OPEN]
-    silent = [path for path, part in named if not part.claims]
-    wrong = {"REFUTED": refuted, "undecided": undecided, "promise not decided": unpromised}
-    said = "; ".join(f"{word}: {', '.join(paths)}" for word, paths in wrong.items() if paths)
-    said = said or ("every claim verified" if len(silent) < len(parts) else "nothing is verified")
-    said += f"; without any claim: {', '.join(silent)}" if silent else ""
-    say(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
+    named = list(zip(map(str, results), parts, strict=True))  # of a public file without its directory
+    states = [
+        (path, part.sound if part.claims or part.sound is False else SILENT) for path, part in named
+    ]
+    found = {
+        code: ", ".join(path for path, state in states if state is STATES[code][0]) for code in STATES
+    }
+    wrong = "; ".join(f"{STATES[code][1]}: {paths}" for code, paths in found.items() if paths)
+    several = "s" if len(parts) > 1 else ""
+    say(f"wrote {out}: {len(parts)} result{several}, {wrong or 'every claim verified'}")
     private = [path for path, part in named if part.internal]
     if private and "internal" not in out.name:
         public = [path for path in map(public_path, private) if path.exists()]
         handed = f". The page to hand out: ldpopt report {public[0]}" if public else ""
         warned = f"{out} is internal, it holds statistics of the table; its name does not say so{handed}"
         tell(f"warning: {warned}")
-    raise typer.Exit(EXIT_CODES[combined(part.sound for part in parts)])
+    raise typer.Exit(next((code for code, paths in found.items() if paths), ExitCode.DONE))

@@ -208,8 +208,8 @@ def test_no_answer_at_all(tmp_path, ldpopt, written):
     assert "has no value to compare" in page.text
     assert "nothing is verified" in page.text
     code, said, _ = ldpopt("report", tmp_path / "r.json", "-o", tmp_path / "page.html")
-    assert code == 0
-    assert said.endswith(f"; without any claim: {tmp_path / 'r.json'}\n")
+    assert code == ldpopt("verify", tmp_path / "r.json").code == 2
+    assert said.endswith(f"1 result, without any claim: {tmp_path / 'r.json'}\n")
     assert "✓" not in page.text
 
 
