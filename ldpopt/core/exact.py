@@ -9,7 +9,10 @@ proofs of kinds that it does not touch.
 
 from __future__ import annotations
 
-from importlib import import_module
+import ast
+from functools import cache
+from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -164,122 +167,20 @@ if TYPE_CHECKING:
     from ldpopt.checker.statements.table_design import counted as is_counted
     from ldpopt.checker.statements.table_design import digest as design_digest
 
-HOMES = {
-    "": "frame",
-    "frame": "EXIT_CODES check",
-    "kernel.arithmetic": "dyadic exp exp_above exp_below log_above log_below",
-    "kernel.budget": "SECONDS UndecidedError alarmed confined",
-    "kernel.claims": "Claim OPEN Verdict combined printable quoted visible",
-    "kernel.exit_codes": "ExitCode",
-    "kernel.former_names": "with_names_of_today",
-    "kernel.labels": "Labels",
-    "kernel.optimality": "GAP_FLOOR NOISE is_optimal",
-    "kernel.printed_numbers": "printed",
-    "kernel.proofs.alike_rows": "treats_alike",
-    "kernel.proofs.asymptotic_bound": (
-        "atom_leakage bound_above:asymptotic_bound shortage:asymptotic_shortage slopes:asymptotic_slopes"
-    ),
-    "kernel.proofs.asymptotic_value": "DesignStatement utility:asymptotic_utility",
-    "kernel.proofs.block_splits": "Cells:BlockCells Splits:BlockSplits",
-    "kernel.proofs.circulant_phi_bound": "circulant_phi_reaches",
-    "kernel.proofs.column_utilities": "MOST_LOG_POWER OF_A_PRIOR OF_HYPOTHESES",
-    "kernel.proofs.confidence_set": (
-        "ALPHA:SET_ALPHA RobustStatement SAMPLES:SET_SAMPLES check_table "
-        "is_member:is_confidence_member read_robust_question"
-    ),
-    "kernel.proofs.cut_parts": (
-        "LARGEST_RATIO MOST_SELECTIONS Renyi:RenyiNotion Robust:RobustNotion Selections:SelectionsNotion"
-    ),
-    "kernel.proofs.designs": "Design:ExactDesign",
-    "kernel.proofs.differences": "Budget Difference Part:Notion",
-    "kernel.proofs.dirichlet_points": "UNIT:POINT_UNIT prior_points",
-    "kernel.proofs.encodings": "ENCODING MOST_BUCKETS error:encoding_error read_encoding",
-    "kernel.proofs.exposure_rules": (
-        "MOST_FEATURES Marginals provable:provable_exposure proven:proven_exposure"
-    ),
-    "kernel.proofs.extreme_rays": "apart extreme_rays",
-    "kernel.proofs.fidelity_bounds": (
-        "affine_bound alpha_bound balanced_phi design_bound:moment_design_bound "
-        "minimax_bound:proven_minimax_bound phi_bound "
-        "symmetric_bound:proven_symmetric_bound"
-    ),
-    "kernel.proofs.future_users": "Sample:UserSample expected_exposure",
-    "kernel.proofs.half_cone": "HalfCone",
-    "kernel.proofs.information_ceiling": "CEILING conditional_entropy_above",
-    "kernel.proofs.labelled_inputs": (
-        "MISSING MOST_PREFIX MOST_TOGETHER OTHER bin_names content_digest point_names range_points"
-    ),
-    "kernel.proofs.least_information": "robust_information",
-    "kernel.proofs.outer_cone": "Outer:OuterCone",
-    "kernel.proofs.polyopt_blocks": "dominates:dominates_polyopt_cone",
-    "kernel.proofs.polyopt_cone": "in_cone:in_polyopt_cone merged:merged_table",
-    "kernel.proofs.private_rows": "is_private",
-    "kernel.proofs.query_bound": "clear_error:clear_query_error",
-    "kernel.proofs.rare_cells": "tree_bound:rare_cells_bound",
-    "kernel.proofs.reporting_protocols": "Protocol Reporting of_kind:is_reporting_protocol",
-    "kernel.proofs.robust_claims": "AUDIT_ERROR empirical_information tells_apart",
-    "kernel.proofs.robust_privacy": "is_robustly_private",
-    "kernel.proofs.second_moments": "Enclosed:EnclosedMatrix phi_above",
-    "kernel.proofs.selection_trees": (
-        "Leaf:PriceLeaf Row:SelectionRow SelectionStatement Tree:PriceTree "
-        "UNIT:PRICE_UNIT by_secret leakage:selection_leakage leaks_within released_row "
-        "tree_bound:selection_bound"
-    ),
-    "kernel.proofs.set_privacy": (
-        "Comparison:SecretComparison LevelStatement SetPrivacy multiplier:set_multiplier told_apart"
-    ),
-    "kernel.proofs.square_phi_bound": "square_phi_reaches",
-    "kernel.proofs.stated_sets": "UNCERTAINTY read_set",
-    "kernel.proofs.table_promises": "TablePromise table_promise",
-    "kernel.proofs.two_reports": "gains:gains_of_two vertices:vertices_of_two",
-    "kernel.proofs.unary_encoding": (
-        "is_private:is_unary_private read_unary value_below:unary_value_below"
-    ),
-    "kernel.proofs.unbiased_reports": (
-        "covers:covers_interval moments:exact_moments worst_variance:exact_worst_variance"
-    ),
-    "kernel.proofs.uncertainty_sets": "Scenarios:ScenarioSet UncertaintySet Wasserstein:WassersteinBall",
-    "kernel.proofs.weak_duality": (
-        "Proof:ProgramProof Question:ProgramQuestion dominates:dominates_program "
-        "left_sides:program_left_sides lifted_rows on_corners:dominates_private_columns "
-        "outer:outer_program "
-        "proven_bound:program_bound read_proof:read_program_proof"
-    ),
-    "kernel.proofs.worst_alpha": "convex_from loss_above worst_alpha_above",
-    "kernel.reading": "DEEPEST UnreadableError unshown",
-    "kernel.schema": ("LEAST_EPSILON MOST_EPSILON SUM_TOLERANCE:EXACT_SUM_TOLERANCE Schema normalised"),
-    "kernel.fixed_point": "BITS:UNIT_BITS UNIT Vector units_down",
-    "statements.asymptotic_utility": "private_enough",
-    "statements.composition_bound": (
-        "METHODS:COMPOSITION_METHODS Question:CompositionQuestion "
-        "proven_by:composition_proven reached_by:composition_reached"
-    ),
-    "statements.feature_release": "SAFETY_RULES rarest:rarest_values sample_of table_exposure",
-    "statements.fidelity": "least_probability",
-    "statements.leakage_design": "LeakageStatement cost_bound worst_cost",
-    "statements.numeric_mean": "Question:NumericQuestion bound_below:numeric_bound_below",
-    "statements.program": "keeps:keeps_condition",
-    "statements.public_mechanism": "PROMISES RECOVERABLE public_digest",
-    "statements.reporting": "MOST_SECRETS:MOST_UNARY_SECRETS",
-    "statements.robust_fidelity": "bound_below:query_bound_below error_above:query_error_above",
-    "statements.set_optimum": "exact_columns",
-    "statements.statistic_leakage": "MATRIX:LEAKAGE_MATRIX",
-    "statements.table_design": (
-        "KNOWN_SAMPLES counted:is_counted digest:design_digest private_together"
-    ),
-}
-"""The modules of the checker, each with what is taken of it; after a colon, its clearer name here."""
 
+if not TYPE_CHECKING:  # type checkers read the imports above, and a program finds them here
 
-if not TYPE_CHECKING:  # type checkers read the imports above
+    @cache
+    def homes():
+        """Read the home of every name off the imports above."""
+        lines = ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
+        froms = [line for line in lines if isinstance(line, ast.ImportFrom) and line.col_offset]
+        names = [(line.module, name) for line in froms for name in line.names]
+        return {name.asname or name.name: f"{home}.{name.name}" for home, name in names}
 
     def __getattr__(name):
         """Import a name when it is used first."""
-        for home, pairs in HOMES.items():
-            for there, _, here in (pair.partition(":") for pair in pairs.split()):
-                if name == (here or there):
-                    module = import_module(f"ldpopt.checker.{home or there}")
-                    found = getattr(module, there) if home else module
-                    globals()[name] = found
-                    return found
-        raise AttributeError(f"module 'ldpopt.core.exact' has no attribute {name!r}")
+        if name not in homes():
+            raise AttributeError(f"module 'ldpopt.core.exact' has no attribute {name!r}")
+        found = globals()[name] = resolve_name(homes()[name])
+        return found
