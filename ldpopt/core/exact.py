@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         alpha_bound,
         balanced_phi,
         phi_bound,
+        weighted_phi_bound,
     )
     from ldpopt.checker.kernel.proofs.fidelity_bounds import design_bound as moment_design_bound
     from ldpopt.checker.kernel.proofs.fidelity_bounds import minimax_bound as proven_minimax_bound

@@ -11,12 +11,12 @@ W is a mechanism or a row-stochastic matrix [x][y]; E = e^ε and K is the number
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ldpopt.core import validate
+from ldpopt.core import exact, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import (
@@ -197,9 +197,10 @@ def block_size(k: int, epsilon: float) -> int:
     >>> block_size(7, 0.5), block_size(7, 1.5)
     (3, 1)
     """
-    k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
-    sizes = np.arange(1, k)
-    return int(sizes[_phi_of_sizes(sizes, k, epsilon).argmin()])
+    k, E = validate.whole_number("k", k, 2), exact.exp_above(validate.epsilon(epsilon))
+    near = int(k / (E + 1))  # φ of a balanced design falls in m up to K/(E + 1), and rises from there
+    sizes = [m for m in (near, near + 1) if 1 <= m < k]
+    return min(sizes, key=lambda m: exact.balanced_phi(k, m, E))
 
 
 def optimal_range(k: int, m: int) -> tuple[float, float] | None:
@@ -222,50 +223,16 @@ def optimal_range(k: int, m: int) -> tuple[float, float] | None:
 def phi_bound(k: int, epsilon: float) -> float:
     """Compute the φ*(ε, K) ≤ φ(W) of every ε-LDP mechanism W on K inputs, square or broad.
 
-    φ* = min over m = 1..K−1 of 1 + (K−1)² (mE + K − m)² / (m(K−m)(E−1)²). It takes the place of
-    Pastore and Gastpar 2021, Lemma 11, which is false for large K and far too low for small ε: W D⁻¹ Wᵀ
-    has the eigenvalue 1 and a trace of at most K max_m (mE² + K − m)/(mE + K − m)², and the harmonic
-    mean of its other eigenvalues is at most their arithmetic mean. Balanced designs of block size m*
+    φ* = min over m = 1..K−1 of 1 + (K−1)² (mE + K − m)² / (m(K−m)(E−1)²), proven in
+    :mod:`ldpopt.checker.kernel.proofs.fidelity_bounds`. It takes the place of Pastore and Gastpar 2021,
+    Lemma 11, which is false for large K and far too low for small ε. Balanced designs of block size m*
     attain it.
 
     >>> round(phi_bound(7, 0.5), 9)
     571.530243355
     """
     k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
-    return float(_phi_of_sizes(np.arange(1, k), k, epsilon).min())
-
-
-def weighted_phi_bound(k: int, epsilon: float, c: float) -> float:
-    """Bound Σ_j Σ_y (a_j·w_y) B_yj² of square ε-LDP W from below; B = W⁻¹, a_jj = 1, a_jx = c else.
-
-    With c = 1 the sum is φ(W) and the bound φ*. Proof. Let s = 1 + (K−1) c and ω_jy = a_j·w_y, Σ_y ω_jy
-    = s. The column b_j of B has W b_j = e_j, so Σ_y ω_jy b_yj = a_jj = 1, and b' = b_j − 1/s has Σ_y
-    ω_jy b_yj² = 1/s + Σ_y ω_jy b'_y² and W b' = e_j − 1/s. With n_j = K e_j − 1, n_j·W b' = K − 1, so
-    Σ_y ω_jy b'_y² ≥ (K−1)²/D_j, D_j = Σ_y (n_j·w_y)²/(a_j·w_y), by Cauchy–Schwarz. Σ_j D_j = Σ_y Γ(w_y)
-    with Γ(v) = Σ_j (n_j·v)²/(a_j·v), which is sublinear and symmetric: at most K times the largest
-    Γ(v)/|v|₁ of the columns v that are E on m inputs and 1 elsewhere. So Σ_j 1/D_j ≥ K/max Γ(v)/|v|₁,
-    and
-
-        Σ_j Σ_y ω_jy b_yj² ≥ K/s + K (K−1)² / max_m Γ(v_m)/|v_m|₁. ∎
-
-    Symmetric designs of the best block size attain it.
-
-    Args:
-        k: the number K of inputs.
-        epsilon: the level ε, in nats.
-        c: the weight of the other inputs, > 0.
-
-    >>> round(weighted_phi_bound(7, 0.5, 1.0), 9)
-    571.530243355
-    """
-    k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
-    c = validate.positive_number("c", c)
-    m, excess = np.arange(1, k), math.expm1(epsilon)
-    share, whole = 1 + (k - 1) * c, k + excess * m
-    inside = share + excess * (1 + c * (m - 1))
-    outside = share + excess * c * m
-    swing = excess**2 * m * (k - m) * ((k - m) / inside + m / outside) / whole
-    return float(k / share + k * (k - 1) ** 2 / swing.max())
+    return float(exact.phi_bound(k, exact.exp_above(epsilon)))
 
 
 def balanced_phi(k: int, epsilon: float, m: int) -> float:
@@ -284,12 +251,7 @@ def balanced_phi(k: int, epsilon: float, m: int) -> float:
     k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
     if not (isinstance(m, (int, np.integer)) and 1 <= m < k):
         raise InvalidInputError(f"the block size must be a whole number from 1 to {k - 1}, not {m!r}")
-    return float(_phi_of_sizes(np.array([m]), k, epsilon)[0])
-
-
-def _phi_of_sizes(m: NDArray[Any], k: int, epsilon: float) -> Array:
-    excess = math.expm1(epsilon)
-    return 1 + (k - 1) ** 2 * ((m * excess + k) / excess) ** 2 / (m * (k - m))
+    return float(exact.balanced_phi(k, int(m), exact.exp_above(epsilon)))
 
 
 def printed_phi_bound(k: int, epsilon: float) -> float:
@@ -314,18 +276,9 @@ def alpha_bound(p: Any, epsilon: float, loss: str) -> float:
     """
     prior = validate.distribution("p", p)
     prior = full_support("p", prior, validate.whole_number("k", len(prior), 2))
-    least = phi_bound(len(prior), epsilon)
     validate.choice("loss", loss, LOSSES)
-    low, high, square = prior.min(), prior.max(), float(prior @ prior)
-    if loss == "f-divergence":
-        known = float((low / high * least - 1) / (len(prior) - 1))
-        return max(known, best_case_alpha(len(prior), epsilon).bound)
-    if loss == "mse":
-        return float((max(1.0, low * least) - square) / (1 - square))
-    clear = np.sqrt(prior * (1 - prior))
-    at = int(np.abs(prior - 0.5).argmin())
-    raised = math.sqrt(clear[at] ** 2 + max(least * low - 1, 0.0))
-    return float(((clear.sum() - clear[at] + raised) / clear.sum()) ** 2)
+    source = [Fraction(x) for x in prior.tolist()]
+    return float(exact.alpha_bound(source, exact.exp_above(validate.epsilon(epsilon)), loss))
 
 
 class BestCase(NamedTuple):

@@ -24,9 +24,7 @@ from ldpopt.measures.channel import square_matrix
 from ldpopt.measures.estimation_fidelity import (
     LOSSES,
     alpha_of,
-    phi_bound,
     phi_matrix,
-    weighted_phi_bound,
 )
 
 
@@ -112,36 +110,6 @@ def worst_step_alpha(k: int, epsilon: float, loss: str, p0: float) -> float:
 
 
 # ---------------------------------------------------------------- lower bounds
-
-
-def minimax_bound(k: int, epsilon: float, loss: str, p0: float) -> float:
-    """Bound from below the supremum of α over {p ≥ p0} of every ε-LDP mechanism with K outputs.
-
-    The class matters: for "f-divergence" and "mse" the bound is proven for square mechanisms and false
-    for all (subset selection with K = 7, m = 3 at ε = 0.5, p0 = 0.05 has 160.53 < 163.92 for "mse");
-    for "tv" it is :func:`symmetric_bound`, which holds for all.
-
-    Proof for square W, B = W⁻¹. The supremum is at least the mean over the K vertices p_i. As pΦ is
-    linear in p, the mean of Σ_j (p_iΦ)_j/p_ij is Σ_j Σ_y (a_j·w_y) B_yj² with a_jj = 1 and a_jx = c for
-    x ≠ j, c = (h/p0 + p0/h + K − 2)/K, and that of Σ_j (p_iΦ)_j is φ(W)/K, the same with c = 1. Both
-    are bounded by :func:`ldpopt.measures.estimation_fidelity.weighted_phi_bound`. With c = 1 this is
-    Pastore and Gastpar 2021, (50), with φ* in place of Lemma 11; their (48) is the bound at the uniform
-    distribution.
-
-    Args:
-        k: the number K of inputs.
-        epsilon: the level ε, in nats.
-        loss: "f-divergence", "mse" or "tv".
-        p0: the least entry of p.
-    """
-    k, p0 = validate.whole_number("k", k, 2), floor(p0, k)
-    validate.choice("loss", loss, LOSSES)
-    if loss == "tv":
-        return symmetric_bound(k, epsilon, loss, p0).bound
-    if loss == "mse":
-        return 1 + (phi_bound(k, epsilon) / k - 1) / (p0 * (k - 1) * (2 - k * p0))
-    high = 1 - (k - 1) * p0
-    return (weighted_phi_bound(k, epsilon, (high / p0 + p0 / high + k - 2) / k) - 1) / (k - 1)
 
 
 class SymmetricBound(NamedTuple):

@@ -255,7 +255,7 @@ def test_lower_bounds_hold(loss: str) -> None:
             p = rng.dirichlet(np.ones(7)) * 0.8 + 0.2 / 7
             bound = estimation_fidelity.alpha_bound(p, epsilon, loss)
             assert 1 <= bound <= estimation_fidelity.alpha(mechanism, p, loss) * (1 + 1e-12)
-            floor = minimax.minimax_bound(7, epsilon, loss, 0.02)
+            floor = minimax.symmetric_bound(7, epsilon, loss, 0.02).bound
             worst = minimax.worst_alpha(mechanism, 0.02, loss).value
             assert 1 <= floor * (1 + 1e-12) <= worst * (1 + 1e-11)
 
@@ -356,7 +356,7 @@ def test_a_divergence_of_ones_own() -> None:
         (lambda: estimation_fidelity.balanced_phi(7, 1, 7), "from 1 to 6, not 7"),
         (lambda: losses.expected_loss(W, P, 0, "kl", "ml"), "n must be a whole number"),
         (lambda: losses.expected_loss(W, P, 5, "kl", "inversion"), "estimator must be one of"),
-        (lambda: minimax.minimax_bound(5, 1, "mse", 0.3), "p0 must be at most 1/5"),
+        (lambda: minimax.symmetric_bound(5, 1, "mse", 0.3), "p0 must be at most 1/5"),
         (lambda: minimax.worst_alpha(subset_selection(4, 1, 2), 0.1, "mse"), "square mechanism"),
     ],
 )

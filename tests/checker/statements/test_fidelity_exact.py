@@ -151,32 +151,17 @@ def test_the_probability_one_over_k_is_exact() -> None:
 def test_the_best_block_size_is_next_to_its_formula(k: int) -> None:
     for epsilon in (1e-6, 0.1, 0.9, 2.5, 7.0, 30.0):
         E = exp_above(epsilon)
-        assert bounds.phi_bound(k, E) == min(bounds.balanced_phi(k, m, E) for m in range(1, k))
-        assert float(bounds.phi_bound(k, E)) == pytest.approx(
-            estimation_fidelity.phi_bound(k, epsilon), rel=1e-9
-        )
+        best = min(range(1, k), key=lambda m: bounds.balanced_phi(k, m, E))
+        assert bounds.phi_bound(k, E) == bounds.balanced_phi(k, best, E)
+        assert estimation_fidelity.block_size(k, epsilon) == best
 
 
-@pytest.mark.parametrize("loss", estimation_fidelity.LOSSES)
-def test_bounds_agree_with_the_theory(loss: str) -> None:
+def test_the_symmetric_bound_agrees_with_the_theory() -> None:
     for k, epsilon, p0 in ((3, 0.5, 0.1), (7, 0.5, 0.05), (13, 2.0, 0.001)):
-        E = exp_above(epsilon)
-        if loss == "tv":
-            found = minimax.symmetric_bound(k, epsilon, loss, p0)
-            rows = [Fraction(x) for x in found.rows]
-            exact = bounds.symmetric_bound(k, E, Fraction(found.rest), rows)
-            uniform = (estimation_fidelity.phi_bound(k, epsilon) - 1) / (k - 1)
-            assert float(bounds.minimax_bound(k, E, loss, Fraction(p0))) == pytest.approx(uniform)
-        else:
-            exact = bounds.minimax_bound(k, E, loss, Fraction(p0))
-        assert float(exact) == pytest.approx(minimax.minimax_bound(k, epsilon, loss, p0), rel=1e-11)
-        p = np.arange(1.0, k + 1)
-        p /= p.sum()
-        source = [Fraction(x) / sum(map(Fraction, p.tolist())) for x in p.tolist()]
-        known = bounds.alpha_bound(source, E, loss)
-        assert float(known) == pytest.approx(
-            max(1.0, estimation_fidelity.alpha_bound(p, epsilon, loss)), rel=1e-11
-        )
+        found = minimax.symmetric_bound(k, epsilon, "tv", p0)
+        rows = [Fraction(x) for x in found.rows]
+        exact = bounds.symmetric_bound(k, exp_above(epsilon), Fraction(found.rest), rows)
+        assert float(exact) == pytest.approx(found.bound, rel=1e-11)
 
 
 SOURCE = np.array([0.4, 0.3, 0.2, 0.1])
