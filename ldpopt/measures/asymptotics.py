@@ -13,9 +13,8 @@ import numpy as np
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
-from ldpopt.measures.fisher import information
+from ldpopt.measures.fisher import information, mechanism_information
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
-from ldpopt.measures.subset_fisher import mechanism_information
 from ldpopt.measures.tallies import merged
 from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.models.priors import Dirichlet, Prior, dirichlet_prior

@@ -13,7 +13,7 @@ from scipy.special import xlogy
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures import randomized_response_evidence
+from ldpopt.measures import randomized_response_series
 from ldpopt.measures.annealed_evidence import Bracket, bracket
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.measures.randomized_response_series import response_entropy, response_level
@@ -142,7 +142,7 @@ def _log_evidence(
         own = np.argsort(W.argmax(axis=0))  # the output that stands for each input
         aligned = counts[:, own].astype(np.float64)
         exact = np.array(
-            [randomized_response_evidence.log_probability(prior, beta, row) for row in aligned]
+            [randomized_response_series.log_probability(prior, beta, row) for row in aligned]
         )
         return Bracket(exact, exact)
     # Gauss quadrature with more points takes longer than annealing

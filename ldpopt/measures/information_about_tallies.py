@@ -18,18 +18,20 @@ from scipy.special import gammaln, xlogy
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures import randomized_response_evidence
-from ldpopt.measures.linear_form_products import expanded, one, times_form
+from ldpopt.measures import randomized_response_series
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.measures.randomized_response_series import ONE, Scaled, response_level
 from ldpopt.measures.tallies import (
     Tallies,
     chosen_method,
+    expanded,
     log_count,
     log_multinomial,
     log_probabilities,
     merged,
+    one,
     tally_distribution,
+    times_form,
 )
 from ldpopt.mechanisms.listings import compositions
 from ldpopt.models.priors import Dirichlet, Prior
@@ -204,7 +206,7 @@ def _response_ratios(W: Array, prior: Dirichlet, beta: float, t: Tallies, s: Tal
     aligned = s[:, np.argsort(W.argmax(axis=0))]  # the report that stands for each input
     given = [log_response(a, c, beta) for a, c in zip(t, aligned, strict=True)]
     marginal = [
-        randomized_response_evidence.log_probability(prior, beta, c.astype(np.float64)) for c in aligned
+        randomized_response_series.log_probability(prior, beta, c.astype(np.float64)) for c in aligned
     ]
     return np.array(given) - np.array(marginal) - log_multinomial(aligned)
 

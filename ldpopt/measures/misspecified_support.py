@@ -2,35 +2,43 @@
 
 Wang et al. 2024, Appendix H. The holder knows d̂ categories (d̂₀ feasible, d̂₁ not) and misses k
 feasible ones. Data whose records fall into the missed categories B are released over the known
-categories and B, which betrays B. Everything depends on a data set through its secret and B alone, and
-on a release through its secret and the missed categories S that occur in it: the leakage is a small
-selection program, one B per secret. The secret is the number of records in one known category. For many
-missed categories, whose subsets cannot be listed, :mod:`ldpopt.measures.missed_category_leakage` bounds
-the leakage from both sides.
+categories and B, which betrays B. Everything depends on a data set through its secret, the number of
+records in one known category, and B alone, and on a release through its secret and the missed
+categories S that occur in it.
+
+Every secret chooses a set B of the k missed categories; a release shows a subset S of B, and
+C(b, i) sets S of size i share the probability ``reach[b, i]``, b = |B|. The coverage of a choice is
+Σ_S max over the secrets of P(S given B), plus what each secret adds by itself, ``own[b]``; its
+logarithm is the leakage. The largest coverage is a selection program of 2^k columns, but symmetric:
+
+* Above: prices v_S bound it by Σ v_S + n max_B (own + Σ_S (P(S given B) − v_S)⁺) for n secrets. By
+  symmetry the best prices depend on |S| alone, so k + 1 numbers u_i = C(k, i) v_i are a small LP.
+* Below: sets drawn at random, as many of each size as the LP says, have an *average* coverage in
+  closed form, so some choice has at least that. Disjoint sets of equal size have a coverage in closed
+  form, too.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, csr_array, hstack, vstack
+from scipy.special import gammaln
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.forms.selection_program import SelectionProgram
-from ldpopt.core.limits import Limits
-from ldpopt.measures import leakage_selection
+from ldpopt.core.errors import SolverError
+from ldpopt.core.validate import Array
 from ldpopt.measures.leakage import LeakageBounds
-from ldpopt.measures.leakage_selection_lp import Branching
-from ldpopt.measures.missed_category_leakage import cover_bounds, reach_matrix
 from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse, log_count
 
-MOST_MISSED = 12
 MOST_GROUPS = 48
+"""Bins beyond which neighbours are bounded together."""
 
 
 def log_binomial(n: int, r: int) -> float:
@@ -72,45 +80,7 @@ class MisspecifiedSupport:
         HistogramQuantization(self.tau, self.known, 1)
         validate.whole_number("missed", self.missed, 0)
 
-    @cached_property
-    def supports(self) -> list[frozenset[int]]:
-        """The subsets of the missed categories, smallest first."""
-        if self.missed > MOST_MISSED:
-            raise InvalidInputError(
-                f"the subsets of {self.missed} missed categories are too many for an exact leakage "
-                f"(at most {MOST_MISSED}); bounds have no limit"
-            )
-        sizes = range(self.missed + 1)
-        return [frozenset(c) for i in sizes for c in combinations(range(self.missed), i)]
-
-    def possible(self, secret: int) -> list[frozenset[int]]:
-        """List the missed categories that data with this secret can fall into."""
-        return [B for B in self.supports if len(B) <= self.tau - secret]
-
     # ---------------------------------------------------------------- randomised response
-
-    def response_program(self, epsilon: float) -> SelectionProgram:
-        """Build a row per secret and B; a column per S, and one per secret for the data themselves.
-
-        With E = e^ε and N_B histograms over the known categories and B, a release other than the data
-        has probability 1/(N_B + E − 1), the data E times that.
-        """
-        HistogramRandomizedResponse(self.tau, self.known, epsilon)
-        rows, groups = [], []
-        for secret in range(self.tau + 1):
-            for B in self.possible(secret):
-                row = np.zeros(len(self.supports) + self.tau + 1)
-                row[: len(self.supports)] = [self._response(S, B, epsilon) for S in self.supports]
-                row[len(self.supports) + secret] = self._kept(len(B), epsilon)
-                rows.append(row)
-                groups.append(secret)
-        return SelectionProgram(csr_array(np.array(rows)), np.array(groups))
-
-    def _response(self, S: frozenset[int], B: frozenset[int], epsilon: float) -> float:
-        if not S <= B:
-            return 0.0
-        count = log_reaching(self.tau, self.known, len(S))
-        return math.exp(count - self._log_weight(len(B), epsilon))
 
     def _kept(self, size: int, epsilon: float) -> float:
         return math.exp(_log_minus_1(epsilon) - self._log_weight(size, epsilon))
@@ -118,24 +88,6 @@ class MisspecifiedSupport:
     def _log_weight(self, size: int, epsilon: float) -> float:
         """Compute log (N_B + E − 1)."""
         return float(np.logaddexp(log_count(self.tau, self.known + size), _log_minus_1(epsilon)))
-
-    def response_sml(self, epsilon: float) -> LeakageBounds:
-        """Compute the SML of randomised response, exactly where the branching closes.
-
-        Elsewhere these are proven bounds.
-
-        A secret adds most by itself with B = ∅, and two secrets need not share a B, so beyond 2^k
-        secrets all others keep B = ∅; where secrets allow every B, this leaves 2^k groups.
-        """
-        secrets, flexible = self.tau + 1, len(self.supports)
-        if self.tau + 1 - self.missed <= flexible:
-            return _bounded(self.response_program(epsilon), 0.0)
-        supports = self.supports
-        shared = [[self._response(S, B, epsilon) for S in supports] for B in supports]
-        private = np.kron(np.eye(flexible), [[self._kept(len(B), epsilon)] for B in supports])
-        matrix = np.hstack([np.tile(shared, (flexible, 1)), private])
-        form = SelectionProgram(csr_array(matrix), np.repeat(np.arange(flexible), len(supports)))
-        return _bounded(form, (secrets - flexible) * self._kept(0, epsilon))
 
     def response_bounds(self, epsilon: float) -> LeakageBounds:
         """Bound the SML of randomised response, proven for any number of missed categories."""
@@ -166,61 +118,6 @@ class MisspecifiedSupport:
         return math.log(min(first, second))
 
     # ---------------------------------------------------------------- quantisation
-
-    def quantisation_programs(self, interval: int) -> list[SelectionProgram]:
-        """Build one program per bin of secrets: a row per secret and B, a column per S.
-
-        A release of the bin's secret R over the known categories and B is uniform.
-        """
-        mechanism = HistogramQuantization(self.tau, self.known, interval)
-        lows = range(0, self.tau + 1, interval)
-        return [self._bin_program(low, low + interval, mechanism.released_value(low)) for low in lows]
-
-    def _quantised(self, S: frozenset[int], B: frozenset[int], released: int) -> float:
-        if not S <= B:
-            return 0.0
-        rest = self.tau - released
-        count = log_reaching(rest, self.known - 1, len(S))
-        return math.exp(count - log_all(rest, self.known - 1 + len(B)))
-
-    def quantisation_sml(self, interval: int) -> LeakageBounds:
-        """Compute the SML of quantisation.
-
-        The bins release different secrets, so their coverages add up.
-        """
-        mechanism = HistogramQuantization(self.tau, self.known, interval)
-        if interval >= len(self.supports) and self.tau + 1 - self.missed >= len(self.supports):
-            return self._long_bins(mechanism)
-        parts = [_coverage(form) for form in self.quantisation_programs(interval)]
-        low, high = (math.log(sum(part[i] for part in parts)) for i in (0, 1))
-        return LeakageBounds(low, high)
-
-    def _long_bins(self, mechanism: HistogramQuantization) -> LeakageBounds:
-        """Cover the bins with a secret for every B: the best B for S is S itself.
-
-        The last bins are covered one by one.
-        """
-        total_low = total_high = 0.0
-        for low in range(0, self.tau + 1, mechanism.interval):
-            high = min(low + mechanism.interval, self.tau + 1)
-            free = [g for g in range(low, high) if self.tau - g >= self.missed]
-            if len(free) >= len(self.supports):
-                part = self._every_support(mechanism.released_value(low))
-                total_low, total_high = total_low + part, total_high + part
-            else:
-                # more secrets than subsets add nothing; the smaller ones allow more
-                last = min(high, low + len(self.supports))
-                few, many = _coverage(self._bin_program(low, last, mechanism.released_value(low)))
-                total_low, total_high = total_low + few, total_high + many
-        return LeakageBounds(math.log(total_low), math.log(total_high))
-
-    def _bin_program(self, low: int, high: int, released: int) -> SelectionProgram:
-        rows, groups = [], []
-        for g, secret in enumerate(range(low, min(high, self.tau + 1))):
-            for B in self.possible(secret):
-                rows.append([self._quantised(S, B, released) for S in self.supports])
-                groups.append(g)
-        return SelectionProgram(csr_array(np.array(rows)), np.array(groups))
 
     def quantisation_bounds(self, interval: int) -> LeakageBounds:
         """Bound the SML of quantisation, proven for any number of missed categories.
@@ -255,14 +152,6 @@ class MisspecifiedSupport:
         )
         return cover_bounds(reach, secrets, free=free)
 
-    def _every_support(self, released: int) -> float:
-        rest = self.tau - released
-        total = 0.0
-        for i in range(self.missed + 1):
-            count = log_reaching(rest, self.known - 1, i) - log_all(rest, self.known - 1 + i)
-            total += math.comb(self.missed, i) * math.exp(count)
-        return total
-
     def quantisation_upper(self, interval: int) -> float:
         """Bound the SML of quantisation by Proposition 4."""
         s, k, d, tau = self.tau + 1, self.missed, self.known, self.tau
@@ -289,15 +178,134 @@ def _log_minus_1(epsilon: float) -> float:
     return epsilon + math.log(-math.expm1(-epsilon))
 
 
-def _coverage(form: SelectionProgram) -> tuple[float, float]:
-    """Bound the largest coverage: what is reached, and what is proven."""
-    start = leakage_selection.improve(form, leakage_selection.greedily(form))
-    branching = Branching(Limits(gap=1e-10), 300)
-    best, tree = branching.run(form, start)
-    reached = float(leakage_selection.covered(form.matrix, best).sum())
-    return reached, max(reached, leakage_selection.coverage_bound(form, tree))
+def cover_bounds(
+    reach: Array, secrets: int, *, free: int | None = None, own: Array | None = None
+) -> tuple[float, float]:
+    """Bound the largest coverage: what is reached at least, and at most.
+
+    Args:
+        reach: ``reach[b, i]``, the probability that data in b missed categories show i of them.
+        secrets: how many secrets choose a set.
+        free: how many of them can choose any set; all if not given. The lower bound ignores the others.
+        own: what a secret adds by itself when it chooses b categories; nothing if not given.
+
+    >>> sure = np.eye(3)  # whatever the data fall into is seen: 4 secrets show all 4 subsets of 2
+    >>> low, high = cover_bounds(sure, 4)
+    >>> round(low, 9), round(high, 9)
+    (4.0, 4.0)
+    """
+    k = len(reach) - 1
+    own = np.zeros(k + 1) if own is None else own
+    ratios = subset_ratios(k)
+    prices, shares = _best_prices(reach, ratios, own, secrets)
+    trials = (prices, np.zeros(k + 1))
+    high = min(float(u.sum() + secrets * _gains(reach, ratios, own, u).max()) for u in trials)
+    free = secrets if free is None else free
+    some = _rounded(shares, free)
+    none = np.zeros(k + 1, np.int64)
+    none[0] = free
+    low = max(_average(reach, ratios, own, sizes) for sizes in (some, none))
+    return min(max(low, _disjoint(reach, own, free)), high), high
 
 
-def _bounded(form: SelectionProgram, more: float) -> LeakageBounds:
-    low, high = _coverage(form)
-    return LeakageBounds(math.log(low + more), math.log(high + more))
+def reach_matrix(ways: Sequence[float], among: Sequence[float]) -> Array:
+    """Compute how likely data in b missed categories show i of them: C(b, i) e^ways[i] / e^among[b].
+
+    Args:
+        ways: log of the number of releases that show i given categories and no other missed one.
+        among: log of the number of releases that are possible with b categories.
+
+    >>> reach_matrix([0.0, 0.0], [0.0, math.log(2)]).round(9).tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
+    """
+    b, i = np.nonzero(np.tri(len(ways), dtype=bool))
+    subsets = gammaln(b + 1) - gammaln(i + 1) - gammaln(b - i + 1)
+    reach = np.zeros((len(ways), len(ways)))
+    reach[b, i] = np.exp(subsets + np.asarray(ways)[i] - np.asarray(among)[b])
+    return reach
+
+
+def subset_ratios(k: int) -> Array:
+    """Compute C(b, i)/C(k, i): the share of the i-subsets of k things that lie in a given b of them.
+
+    >>> subset_ratios(2).tolist()
+    [[1.0, 0.0, 0.0], [1.0, 0.5, 0.0], [1.0, 1.0, 1.0]]
+    """
+    b, i = np.meshgrid(np.arange(k + 1), np.arange(k + 1), indexing="ij")
+    inside = i <= b
+    i = np.where(inside, i, 0)
+    logs = gammaln(b + 1) - gammaln(b - i + 1) - gammaln(k + 1) + gammaln(k - i + 1)
+    return np.where(inside, np.exp(logs), 0.0)
+
+
+def _gains(reach: Array, ratios: Array, own: Array, prices: Array) -> Array:
+    """Compute what a secret gains above the prices, by the size of its set."""
+    return own + np.maximum(reach - ratios * prices, 0).sum(axis=1)
+
+
+def _best_prices(reach: Array, ratios: Array, own: Array, secrets: int) -> tuple[Array, Array]:
+    """Minimise Σ u_i + n max_b (own_b + Σ_i z_bi) with z_bi ≥ reach_bi − ratio_bi u_i; and the dual.
+
+    All is multiplied by n, so that the tolerances of the LP are about the coverage. Whatever u ≥ 0
+    comes out proves a bound.
+    """
+    k = len(reach) - 1
+    b, i = np.nonzero(np.tri(k + 1, dtype=bool))
+    cells, rows = len(b), np.arange(len(b))
+    priced = coo_array((secrets * ratios[b, i], (rows, i)), shape=(cells, k + 1))
+    each = coo_array((np.ones(cells), (rows, rows)), shape=(cells, cells))
+    above = hstack([-priced, csr_array((cells, 1)), -each])
+    sums = coo_array((np.ones(cells), (b, rows)), shape=(k + 1, cells))
+    most = hstack([csr_array((k + 1, k + 1)), csr_array(-np.ones((k + 1, 1))), sums])
+    rows_of_both: Any = csr_array(vstack([most, above]))
+    found = linprog(
+        np.concatenate([np.ones(k + 2), np.zeros(cells)]),
+        A_ub=rows_of_both,
+        b_ub=np.concatenate([-secrets * own, -secrets * reach[b, i]]),
+        method="highs",
+    )
+    if found.x is None:
+        raise SolverError(f"HiGHS found no prices: {found.message}")
+    return np.maximum(found.x[: k + 1], 0), np.maximum(-found.ineqlin.marginals[: k + 1], 0)
+
+
+def _rounded(shares: Array, count: int) -> NDArray[np.int64]:
+    """Round to whole numbers that sum to count, in about these proportions."""
+    exact = shares / shares.sum() * count
+    sizes: NDArray[np.int64] = np.floor(exact).astype(np.int64)
+    for largest in np.argsort(sizes - exact, kind="stable")[: count - int(sizes.sum())]:
+        sizes[largest] += 1
+    return sizes
+
+
+def _average(reach: Array, ratios: Array, own: Array, sizes: NDArray[np.int64]) -> float:
+    """Average the coverage of ``sizes[b]`` random sets of b categories, or of all if there are no more.
+
+    S of size i is shown best by the smallest set around it: each size counts only if no smaller one
+    has a set around S.
+    """
+    k = len(reach) - 1
+    total, missed = float(sizes @ own), np.ones(k + 1)
+    for b in range(k + 1):
+        if sizes[b] == 0:
+            continue
+        if sizes[b] >= math.comb(k, b):
+            hit = (ratios[b] > 0).astype(np.float64)
+        else:
+            with np.errstate(divide="ignore"):
+                hit = -np.expm1(sizes[b] * np.log1p(-ratios[b]))
+        inside = ratios[b] > 0
+        total += float((reach[b, inside] / ratios[b, inside] * missed[inside] * hit[inside]).sum())
+        missed *= 1 - hit
+    return total
+
+
+def _disjoint(reach: Array, own: Array, count: int) -> float:
+    """Compute the coverage of sets without a common category, which share the empty S alone.
+
+    Wang et al. 2024, proof of Proposition 5.
+    """
+    if count == 0:
+        return 0.0
+    size = (len(reach) - 1) // count
+    return float(count * own[size] + reach[size, 0] + count * reach[size, 1:].sum())

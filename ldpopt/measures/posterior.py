@@ -25,11 +25,10 @@ from ldpopt.core.validate import Array
 from ldpopt.measures import posterior_sampler
 from ldpopt.measures.channel import mechanism_of
 from ldpopt.measures.evidence import log_evidence
-from ldpopt.measures.linear_form_products import expanded
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.measures.posterior_marginals import BetaMixture, Empirical, Marginal
 from ldpopt.measures.randomized_response_series import ONE, ResponseSeries, Scaled, response_level
-from ldpopt.measures.tallies import Tallies
+from ldpopt.measures.tallies import Tallies, expanded
 from ldpopt.models.priors import Dirichlet, Prior, dirichlet_prior
 
 if TYPE_CHECKING:

@@ -46,9 +46,8 @@ from ldpopt.core.validate import Array
 from ldpopt.measures.achieved_privacy import promised
 from ldpopt.measures.leakage_separation import kept_by, selections_outside
 from ldpopt.models.cones import SecretCone
-from ldpopt.models.named_utilities import named_utility
 from ldpopt.models.privacy import Outside, Privacy
-from ldpopt.models.utilities import Fisher, Largest
+from ldpopt.models.utilities import Fisher, Largest, named_utility
 from ldpopt.problems._composition import dense, listed_pairs, listed_rays, matrix
 
 MOST_LISTED = 16

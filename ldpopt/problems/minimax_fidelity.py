@@ -22,9 +22,9 @@ from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures import estimation_fidelity
+from ldpopt.measures.estimation_fidelity import square_phi_bound
 from ldpopt.measures.estimator_variance import WorstObjective
 from ldpopt.measures.minimax import symmetric_bound, worst_alpha
-from ldpopt.measures.square_mechanism_bound import square_phi_bound
 from ldpopt.problems.phi_problem import LEARNING_COST, repaired, stated
 
 

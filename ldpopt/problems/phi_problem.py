@@ -18,8 +18,8 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Measure, Problem
 from ldpopt.core.validate import Array
 from ldpopt.measures import estimation_fidelity
+from ldpopt.measures.estimation_fidelity import square_phi_bound
 from ldpopt.measures.estimator_variance import MomentObjective
-from ldpopt.measures.square_mechanism_bound import square_phi_bound
 from ldpopt.models.cones import staircase_cone
 
 LEARNING_COST = Measure("α: times as many reports as without noise")
@@ -52,7 +52,7 @@ class PhiProblem(Problem):
 
     α_MSE(uniform) = α_f(uniform) = (φ − 1)/(k − 1): φ says how many more reports privacy asks for. The
     bound φ*(ε, k) of :func:`ldpopt.measures.estimation_fidelity.phi_bound` holds for all mechanisms.
-    That of :func:`ldpopt.measures.square_mechanism_bound.square_phi_bound` is larger where it can be,
+    That of :func:`ldpopt.measures.estimation_fidelity.square_phi_bound` is larger where it can be,
     and holds for mechanisms with k outputs, circulant or not: the claim of a result says which of the
     two it is.
     """

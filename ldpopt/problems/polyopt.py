@@ -29,10 +29,9 @@ from ldpopt.core.validate import Array
 from ldpopt.measures.levels import rldp_level
 from ldpopt.models.block_cone import PAIRS, BlockCone, mixed_inside
 from ldpopt.models.cones import staircase_cone
-from ldpopt.models.merged_values import entropy_keeping_groups
 from ldpopt.models.robust_information import RobustInformation
 from ldpopt.models.sharp_polyopt_cone import FacetCone
-from ldpopt.models.uncertainty_sets import Chi2Set
+from ldpopt.models.uncertainty_sets import Chi2Set, entropy_keeping_groups
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems._robust.calibration import SLACK, Tried, levels, tightened
 from ldpopt.problems.column_problem import ColumnProblem
@@ -67,7 +66,7 @@ class PolyOpt(TableProblem, ColumnProblem):
         facets: extra hyperplanes per secret that sharpen the polytopes (Remark 14); few inputs only.
         width: merge public values so that this many groups are left, for very wide tables.
         groups: the group of each public value, numbered in order of first appearance; by default those
-            of :mod:`ldpopt.models.merged_values`, which keep H(U | S) large.
+            of :mod:`ldpopt.models.uncertainty_sets`, which keep H(U | S) large.
 
     >>> table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
     >>> PolyOpt(epsilon=1, p_hat=table, n=1000).cone.dimension

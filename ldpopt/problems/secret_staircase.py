@@ -15,8 +15,8 @@ from ldpopt.core.forms.column_program import Sublinear
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Subject
 from ldpopt.models.cones import SecretCone, joint_secrets
-from ldpopt.models.named_utilities import cleaned_utility, named_utility
 from ldpopt.models.uncertainty_sets import AllDistributions
+from ldpopt.models.utilities import cleaned_utility, named_utility
 from ldpopt.problems.column_problem import ColumnProblem
 
 

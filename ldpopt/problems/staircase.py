@@ -14,7 +14,7 @@ from ldpopt.core.forms.column_program import Sublinear
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
 from ldpopt.models.cones import SecretCone, staircase_cone
-from ldpopt.models.named_utilities import cleaned_utility, named_utility
+from ldpopt.models.utilities import cleaned_utility, named_utility
 from ldpopt.problems.column_problem import ColumnProblem
 
 

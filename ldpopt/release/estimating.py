@@ -3,7 +3,7 @@
 Every frequency is a linear function c·P of the distribution P of the inputs (s, u): a cell, a value of
 the secret or of a public column. It is estimated without bias by the mean over the reports of an a with
 W a = c, where the reports determine it (:mod:`ldpopt.measures.frequency_intervals` says when they do).
-Otherwise they leave a range (:mod:`ldpopt.measures.confidence_ranges`).
+Otherwise they leave a range (:mod:`ldpopt.measures.frequency_intervals`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.measures import estimators
-from ldpopt.measures.confidence_ranges import confidence_intervals
-from ldpopt.measures.frequency_intervals import Estimates, solved
+from ldpopt.measures.frequency_intervals import Estimates, confidence_intervals, solved
 from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior
 from ldpopt.mechanisms.randomizer import Column
 from ldpopt.models.priors import Dirichlet

@@ -19,8 +19,12 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem, Uncertainty
 from ldpopt.core.rounding import percent
 from ldpopt.core.validate import Array
-from ldpopt.measures.confidence_ranges import confidence_intervals
-from ldpopt.measures.frequency_intervals import are_solved, unbiased, unbiased_weights
+from ldpopt.measures.frequency_intervals import (
+    are_solved,
+    confidence_intervals,
+    unbiased,
+    unbiased_weights,
+)
 from ldpopt.measures.information_metrics import mutual_information
 from ldpopt.mechanisms.randomizer import (
     BITS,
@@ -192,7 +196,7 @@ class Matrix(Randomizer):
     def ranges(
         self, tally: Indices, columns: Sequence[Column], free: Sequence[Marks], level: float
     ) -> tuple[Array, Array, bool]:
-        """See :func:`ldpopt.measures.confidence_ranges.confidence_intervals`.
+        """See :func:`ldpopt.measures.frequency_intervals.confidence_intervals`.
 
         Args:
             tally: the reports.

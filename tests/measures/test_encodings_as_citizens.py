@@ -6,7 +6,7 @@ from bayesian import ALPHA, response
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.measures import information_about_tallies, posterior_sampler, subset_fisher
+from ldpopt.measures import fisher, information_about_tallies, posterior_sampler
 from ldpopt.measures.information_about_tallies import log_response
 from ldpopt.measures.information_metrics import (
     asymptotic_utility,
@@ -65,12 +65,12 @@ def test_a_hadamard_response_is_read_back_as_its_matrix():
 )
 def test_sets_counted_by_weight_are_the_sets_listed(m, monkeypatch):
     points = np.random.default_rng(0).dirichlet(np.full(7, 0.5), 3)
-    listed = subset_fisher.mechanism_information(points, m)
+    listed = fisher.mechanism_information(points, m)
     W = m.matrix
     assert listed == pytest.approx(np.array([(W / (p @ W)) @ W.T for p in points]), rel=1e-10)
-    monkeypatch.setattr(subset_fisher, "LISTED", 1)
-    monkeypatch.setattr(subset_fisher, "LISTED_BY_SIZE", 1)
-    assert subset_fisher.mechanism_information(points, m) == pytest.approx(listed, rel=1e-10)
+    monkeypatch.setattr(fisher, "LISTED", 1)
+    monkeypatch.setattr(fisher, "LISTED_BY_SIZE", 1)
+    assert fisher.mechanism_information(points, m) == pytest.approx(listed, rel=1e-10)
 
 
 def test_asymptotic_utility_of_many_values():

@@ -9,8 +9,9 @@ from scipy.special import rel_entr
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.measures.exposure import (
     exposure,
+    hard_pair,
+    le_cam_bound,
 )
-from ldpopt.measures.exposure_lower_bound import hard_pair, le_cam_bound
 from ldpopt.measures.tallies import log_multinomial
 from ldpopt.mechanisms.listings import compositions
 from ldpopt.protocol.redaction_chances import redact_randomly

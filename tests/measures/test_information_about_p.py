@@ -13,8 +13,7 @@ from ldpopt.measures import tallies
 from ldpopt.measures.annealed_evidence import bracket
 from ldpopt.measures.information_about_p import information_about_p
 from ldpopt.measures.information_metrics import digit_utility, distribution_utility, tally_utility
-from ldpopt.measures.randomized_response_evidence import log_probability
-from ldpopt.measures.randomized_response_series import ONE, ResponseSeries
+from ldpopt.measures.randomized_response_series import ONE, ResponseSeries, log_probability
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.models.priors import Dirichlet
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpopt.measures.missed_category_leakage import cover_bounds, reach_matrix, subset_ratios
+from ldpopt.measures.misspecified_support import cover_bounds, reach_matrix, subset_ratios
 
 
 def coverage(reach, own, choice):

@@ -21,7 +21,7 @@ from ldpopt.measures.information_metrics import (
 )
 from ldpopt.measures.losses import expected_loss
 from ldpopt.measures.posterior import SampledPosterior
-from ldpopt.measures.randomized_response_evidence import log_probability
+from ldpopt.measures.randomized_response_series import log_probability
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.mechanisms.encodings import SubsetSelection, UnaryEncoding
 from ldpopt.models.priors import Dirichlet

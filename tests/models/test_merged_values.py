@@ -12,7 +12,7 @@ from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.checker.statements.polyopt import rarest_together
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.experiments.robust_study import drawn_table
-from ldpopt.models.merged_values import entropy_keeping_groups
+from ldpopt.models.uncertainty_sets import entropy_keeping_groups
 from ldpopt.problems import GRRConditional, PolyOpt
 
 TABLE = [[0.2, 0.1, 0.05, 0.1], [0.05, 0.25, 0.1, 0.15]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.measures import confidence_ranges
+from ldpopt.measures import frequency_intervals
 from ldpopt.measures.levels import rldp_level
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.release import releasing
@@ -161,7 +161,7 @@ def test_wide_tables_are_split_and_wide_columns_refused():
 
 def test_columns_of_which_nothing_is_known_are_one_line(sampled_design, tmp_path, ldpopt, monkeypatch):
     """No ranges of the combinations of public columns are sought here, and none of them is listed."""
-    monkeypatch.setattr(confidence_ranges, "MOST_RANGES", 0)
+    monkeypatch.setattr(frequency_intervals, "MOST_RANGES", 0)
     sampled_design.save(tmp_path / "m.json")
     releasing.privatize(table(), tmp_path / "m.json", tmp_path / "r.csv")
     answer = ldpopt("estimate", "r.csv", "--mechanism", "m.json", cwd=tmp_path)

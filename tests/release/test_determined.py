@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.measures.confidence_ranges import confidence_intervals
-from ldpopt.measures.frequency_intervals import margins, score_intervals
+from ldpopt.measures.frequency_intervals import confidence_intervals, margins, score_intervals
 from ldpopt.mechanisms import randomized_response
 from ldpopt.mechanisms.randomizer import Values
 from ldpopt.mechanisms.stated import encoding

@@ -10,9 +10,8 @@ from scipy.stats import binom, binomtest, norm
 
 from ldpopt.cli.estimate import _print_frequencies
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.measures import confidence_ranges
-from ldpopt.measures.confidence_ranges import confidence_intervals
-from ldpopt.measures.frequency_intervals import box, largest_means
+from ldpopt.measures import frequency_intervals
+from ldpopt.measures.frequency_intervals import box, confidence_intervals, largest_means
 from ldpopt.mechanisms import randomized_response
 from ldpopt.release import estimating
 from ldpopt.release.designing import design
@@ -201,7 +200,7 @@ def test_each_of_several_columns_has_its_frequencies():
 def test_many_open_frequencies_are_open(monkeypatch):
     """Two linear programs for each of thousands would take minutes: the interval is all of [0, 1]."""
     W = np.array([[0.75, 0.25], [0.25, 0.75], [0.25, 0.75]])
-    monkeypatch.setattr(confidence_ranges, "MOST_RANGES", 1)
+    monkeypatch.setattr(frequency_intervals, "MOST_RANGES", 1)
     found = confidence_intervals(W, np.array([500, 500]), np.eye(3), 0.95)
     assert found.determined.tolist() == [True, False, False]
     assert (found.low[1:].tolist(), found.high[1:].tolist()) == ([0, 0], [1, 1])

@@ -12,8 +12,7 @@ from ldpopt.checker.kernel.arithmetic import exp_above
 from ldpopt.checker.kernel.budget import UndecidedError
 from ldpopt.checker.kernel.proofs.fidelity_bounds import balanced_phi, phi_bound
 from ldpopt.checker.kernel.proofs.square_phi_bound import square_phi_reaches
-from ldpopt.measures.estimation_fidelity import phi
-from ldpopt.measures.square_mechanism_bound import square_phi_bound
+from ldpopt.measures.estimation_fidelity import phi, square_phi_bound
 
 
 def columns(k: int, epsilon: float, rng: np.random.Generator) -> np.ndarray:
