@@ -29,7 +29,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from .kernel.budget import MOST_SECONDS, SECONDS, UndecidedError, limited
@@ -82,6 +82,7 @@ DESIGN, PUBLIC = "table_design", "public_mechanism"
 """The modules of designs for a table and of public mechanism files, imported for such a file alone."""
 
 
+@cache
 def _load(name: str) -> Any:
     return importlib.import_module(f".statements.{name}", __package__)
 

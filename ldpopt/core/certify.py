@@ -49,7 +49,8 @@ def repair(matrix: Array, privacy: Privacy) -> Array:
     multiples of the grid and private already.
     """
     rows = matrix / matrix.sum(axis=1, keepdims=True)
-    if np.array_equal(rounded(rows), rows) and privacy.admits(rows):
+    on_grid = not np.any(rows % GRID) and np.array_equal(rounded(rows), rows)
+    if on_grid and privacy.admits(rows):
         return rows
     outputs = rows.shape[1]
     touch = GRID * outputs / math.expm1(privacy.epsilon)
@@ -135,8 +136,10 @@ def printed_above(exact: Fraction) -> float:
 
 
 def dual_bound(dual: Array) -> float:
-    """Compute Σ_x β_x, rounded up to a float."""
-    return value_above(sum(map(Fraction, dual.tolist()), Fraction(0)))
+    """Compute Σ_x β_x, rounded up to a float; ``fsum`` rounds once, to the nearest."""
+    listed = dual.tolist()
+    nearest = math.fsum(listed)
+    return nearest if math.fsum([*listed, -nearest]) <= 0 else math.nextafter(nearest, math.inf)
 
 
 def prove_rounded(solution: FormSolution, holds: Callable[[list[float]], bool | None]) -> FormSolution:
@@ -152,11 +155,10 @@ def prove_rounded(solution: FormSolution, holds: Callable[[list[float]], bool | 
     """
     if solution.proof is None or solution.value is None:
         return solution
-    dual, value = np.array(solution.proof["dual"]), abs(solution.value)
-    largest = float(np.abs(dual).max())
+    value, largest = abs(solution.value), max(map(abs, solution.proof["dual"]))
     if value > SMALL and largest <= CANCELLING * value:
         return solution
-    step = GRID / 64 * max(largest, 1.0)
+    dual, step = np.array(solution.proof["dual"]), GRID / 64 * max(largest, 1.0)
     try:
         while not holds(dual.tolist()):
             dual, step = dual + step, 2 * step

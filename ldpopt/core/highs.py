@@ -47,8 +47,8 @@ def new_model(
     return model
 
 
-ROUNDING = 2.0**-50
-"""An error of the sums Σ θ_v v that no correction makes smaller."""
+ROUNDING = 2.0**-48
+"""An error of the sums Σ θ_v v that the repair to exact arithmetic takes in with the rest."""
 RESCUES: tuple[dict[str, str | int], ...] = (
     {"presolve": "on"},
     {"simplex_strategy": 1},
@@ -199,7 +199,7 @@ class ColumnLP:
             return None
         solution = self._model.getSolution()
         weights = np.array(solution.col_value)
-        support = np.flatnonzero(weights > 0)
+        (support,) = (weights > 0).nonzero()
         rays = self.rays[:, support]
         theta = _polished(rays, weights[support])
         value = float(self.gains[support] @ theta)
@@ -214,7 +214,7 @@ def _polished(rays: Array, weights: Array) -> Array:
     """Correct the weights for the rounding error that the simplex method left in Σ θ_v v = 1."""
     for _ in range(2):
         error = 1 - rays @ weights
-        if np.abs(error).max() <= ROUNDING:
+        if max(map(abs, error.tolist())) <= ROUNDING:
             break
         weights = weights + np.linalg.lstsq(rays, error, rcond=None)[0]
     return np.maximum(weights, 0.0)
@@ -242,7 +242,7 @@ def solve_listed(rays: Array, gains: Array, limits: Limits, lp: ColumnLP | None 
     if optimum is None:
         return FormSolution(Status.LIMIT)
     with limits.proving():
-        dual = np.nan_to_num(optimum.dual)
+        dual = np.where(np.isfinite(optimum.dual), optimum.dual, 0.0)
         excess = float(((gains - dual @ rays) / rays.sum(axis=0)).max())
         dual = dual + max(excess, 0.0) + proof_slack(optimum.value, limits.gap) / k
         bound = certify.dual_bound(dual)

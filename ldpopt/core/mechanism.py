@@ -340,7 +340,7 @@ def _refuse_large(what: str, inputs: int, outputs: int) -> None:
 
 
 def _check_rows(rows: Array) -> None:
-    if (rows < 0).any():
+    if rows.min() < 0:
         x, y = np.argwhere(rows < 0)[0]
         raise InvalidInputError(f"mechanism matrix[{x}][{y}] must be at least 0, not {rows[x, y]}")
     validate.row_sums("mechanism matrix", rows)

@@ -248,7 +248,7 @@ def certified(
     status = Status.FEASIBLE
     if bound is not None:
         status = Status.OPTIMAL if _is_optimal(problem, value, bound, limits.gap) else Status.GAP
-    late = replace(limits, end=None if limits.deadline is None else limits.deadline + GRACE)
+    late = limits if limits.deadline is None else replace(limits, end=limits.deadline + GRACE)
     audit = late.in_time(lambda: problem.audit(answer), lambda: None)
     found = {"status": status, "value": value, "bound": bound, "gap": relative_gap(value, bound)}
     certificate = Certificate(problem.proof_of(answer, solution), limits.gap, loss, audit or {})

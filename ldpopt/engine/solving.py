@@ -229,7 +229,7 @@ def _searched(
     used: dict[str, Solver[Any]],
 ) -> _Searched:
     """Search within the time that is not kept for repair, exact value and audit."""
-    limits = whole.part(1 - REPAIR_SHARE)
+    limits = whole if whole.deadline is None else whole.part(1 - REPAIR_SHARE)
     form, chosen, attempts = _choose(problem, solver, options)
     chosen = used.setdefault(chosen.name, chosen)
     choice_seconds = whole.elapsed()

@@ -83,7 +83,7 @@ class Contributions:
     def merged(self) -> FormSolution:
         """Combine the best point with the best of the proven bounds (the least one for a maximum)."""
         answer = self.answer or FormSolution(Status.LIMIT)
-        if not self.proven:
+        if not self.proven or (len(self.proven) == 1 and self.proven[0] is answer):
             return answer
         weakest_first = sorted(self.proven, key=self._strength)
         proofs = [s.proof for s in weakest_first if s.proof is not None]

@@ -80,7 +80,7 @@ class SecretCone:
 
     def size(self) -> int:
         """Return how many generators :meth:`rays` lists."""
-        return sum(2 ** len(box.free) for box in self.boxes)
+        return len(self.boxes) * 2**self.dimension
 
     def rays(self) -> Array:
         """Return all generators as the columns of a matrix; there are at least 2^k."""
@@ -107,6 +107,8 @@ class SecretCone:
         >>> cone.level(np.array([[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]])).__round__(6)
         1.609438
         """
+        if len(self.blocks) == self.dimension:
+            return worst_log_ratio(matrix.max(axis=0)[None], matrix.min(axis=0)[None], own=True)
         high = np.array([matrix[block].max(axis=0) for block in self.blocks])
         low = np.array([matrix[block].min(axis=0) for block in self.blocks])
         return worst_log_ratio(high, low)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -276,6 +277,45 @@ def test_exp_below():
         with localcontext(Context(prec=100)):
             exact = Fraction(Decimal(epsilon).exp())
         assert 0 < exact - arithmetic.exp_below(epsilon) < exact * Fraction(1, 10**19)
+
+
+TINY = 2.0**-1074
+
+
+@pytest.mark.parametrize(
+    ("prior", "column"),
+    [
+        ([0.5, 0.5], [0.25, 0.75]),
+        ([0.5, 0.5], [0.0, 1.0]),
+        ([0.5, 0.5], [TINY, 1.0]),
+        ([0.5, 0.5], [TINY, 0.0]),
+        ([1 - 2.0**-53, 2.0**-53], [0.5, math.nextafter(0.5, 1)]),
+        ([1.0, TINY], [0.0, 1.0]),
+        ([1.0, TINY], [1.0, TINY]),
+        ([0.2, 0.3, 0.5], [0.1, 0.1, math.nextafter(0.1, 0)]),
+    ],
+)
+def test_the_information_of_a_column_is_enclosed_however_small_its_entries(prior, column):
+    total = sum(map(Fraction, prior))
+    exact = [Fraction(p) / total for p in prior]
+    found = column_utilities.information(exact)(column)
+    with mpmath.workprec(6000):
+        pairs = [
+            (mpmath.mpf(p.numerator) / p.denominator, w) for p, w in zip(exact, column, strict=True)
+        ]
+        q = sum(p * w for p, w in pairs)
+        true = sum(p * w * mpmath.log(w / q) for p, w in pairs if p and w)
+        ends = [
+            mpmath.mpf(end.as_integer_ratio()[0]) / end.as_integer_ratio()[1]
+            for end in (found.low, found.high)
+        ]
+        assert 0 <= ends[0] <= true <= ends[1]
+        assert ends[1] - ends[0] <= q * mpmath.mpf(10) ** -55
+
+
+def test_a_constant_column_has_no_information():
+    assert column_utilities.information([Fraction(1, 3)] * 3)([0.1] * 3) is arithmetic.ZERO
+    assert column_utilities.information([Fraction(1), Fraction(0)])([0.1, 0.9]) is arithmetic.ZERO
 
 
 def test_the_enclosed_utility_agrees_with_floats():

@@ -22,6 +22,7 @@ DIGITS digits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from decimal import (
     ROUND_CEILING,
@@ -203,6 +204,13 @@ def below(x: Interval) -> int:
 def above(x: Interval) -> int:
     """Round the upper end of an interval up to units."""
     return units_up(x.high)
+
+
+def whole(numbers: Iterable[Rational]) -> tuple[list[int], int]:
+    """Write numbers exactly as whole multiples of one over their common denominator."""
+    ratios = [number.as_integer_ratio() for number in numbers]
+    common = math.lcm(*(bottom for _, bottom in ratios))
+    return [top * (common // bottom) for top, bottom in ratios], common
 
 
 def dyadic(numbers: Sequence[float]) -> tuple[list[int], int]:

@@ -8,8 +8,8 @@ TERMS terms is at most 3 y^(2 TERMS+1) < 2^−(22 TERMS + 9) ≤ 1 unit for 22 T
 rule in y²: y is rounded down by less than one unit, so y² by less than 1.01; each step loses less than
 one unit for its coefficient, 1.01 for y² (its factor is at most 1.01), one for the shift, and 2^−22 of
 what it inherits: fewer than 4. Twice the product with y then loses fewer than 5. log j loses at most 2
-units; log 2 is enclosed to 3/64 of a unit, so its multiple of at most 1,000 loses fewer than 50.
-LOG_ERROR covers all of it. ∎ Numbers n beyond 2^1000 units are not used.
+units; log 2 is enclosed to 3/64 of a unit, so its multiple of at most MOST_TWOS loses fewer than 53.
+LOG_ERROR covers all of it. ∎ Numbers n beyond 2^MOST_TWOS are not used.
 
 Lemma 2 (:func:`entropy_above`, :func:`entropy_below`). Let p lie in [n, n + d] units, n ≥ 0, d ≥ 1. Then
 |p log p − h(n)| ≤ d (BITS + 64) units for p ≤ 2^63, h(x) = x log x, h(0) = 0. Proof. h is convex with
@@ -23,10 +23,12 @@ from __future__ import annotations
 from functools import cache
 
 from .arithmetic import log
+from .budget import UndecidedError
 from .fixed_point import BITS, UNIT, units_down, units_up
 
 TERMS = 9
 LOG_ERROR = 64
+MOST_TWOS = 1100
 STEEP = BITS + 64
 """How much x log x changes at most per unit of x: Lemma 2."""
 FINE = 6
@@ -42,7 +44,7 @@ def _log_of_head(j: int) -> int:
 
 
 def twos_below(power: int) -> int:
-    """Bound power · log 2 from below, in units; for a power of at most 1,000 to fewer than 50."""
+    """Bound power · log 2 from below, in units; to fewer than 53 for a power of at most MOST_TWOS."""
     return power * (TWO_BELOW if power >= 0 else TWO_ABOVE) >> FINE
 
 
@@ -60,6 +62,17 @@ def log_units(n: int) -> int:
     for coefficient in COEFFICIENTS:
         series = coefficient + (series * square >> BITS)
     return found + 2 * (y * series >> BITS)
+
+
+def log_of_ratio(top: int, bottom: int) -> int:
+    """Find the L with L ≤ log(top/bottom) ≤ L + LOG_ERROR + 1, in units; top ≥ bottom > 0.
+
+    The ratio lies between n and n + 1 units, n ≥ 2^BITS, so that their logarithms differ by at most one
+    unit.
+    """
+    if top >> MOST_TWOS >= bottom:
+        raise UndecidedError(f"two numbers whose ratio is above 2^{MOST_TWOS} are not compared")
+    return log_units((top << BITS) // bottom)
 
 
 def xlogx_units(n: int) -> int:

@@ -22,8 +22,8 @@ NOISE = 1e-15
 
 def relative_gap(value: float, bound: float) -> Fraction:
     """Compute |bound − value| relative to the larger of the two, at least to :data:`GAP_FLOOR`."""
-    exact = Fraction(value), Fraction(bound)
-    return abs(exact[1] - exact[0]) / max(abs(exact[0]), abs(exact[1]), Fraction(GAP_FLOOR))
+    apart = abs(Fraction(bound) - Fraction(value))
+    return apart / Fraction(max(abs(value), abs(bound), GAP_FLOOR))
 
 
 def is_optimal(value: float, bound: float, asked: float, noise: float = 0.0) -> bool:
@@ -38,9 +38,7 @@ def is_optimal(value: float, bound: float, asked: float, noise: float = 0.0) -> 
         asked: the gap that was asked for.
         noise: what the form allows where the optimum is zero but for the rounding of floats.
     """
-    larger = max(abs(Fraction(value)), abs(Fraction(bound)))
-    near = max(larger * OPTIMAL_PART, Fraction(noise))
-    return (
-        relative_gap(value, bound) <= Fraction(min(asked, OPTIMAL_GAP))
-        and abs(Fraction(bound) - Fraction(value)) <= near
-    )
+    apart, larger = abs(Fraction(bound) - Fraction(value)), max(abs(value), abs(bound))
+    near = max(Fraction(larger) * OPTIMAL_PART, Fraction(noise))
+    gap = Fraction(min(asked, OPTIMAL_GAP))  # compared as in relative_gap, without its division
+    return apart <= gap * Fraction(max(larger, GAP_FLOOR)) and apart <= near

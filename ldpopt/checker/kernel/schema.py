@@ -21,6 +21,7 @@ from fractions import Fraction
 from itertools import chain, islice
 from typing import Any, ClassVar
 
+from .arithmetic import dyadic_rows
 from .claims import quoted
 from .reading import UnreadableError, check_shown
 
@@ -318,15 +319,11 @@ class Joint(Schema):
 
 def normalised(rows: list[list[float]], where: str) -> list[list[Fraction]]:
     """Divide numbers by their exact sum, which must be 1 up to :data:`SUM_TOLERANCE`."""
-    exact = [[Fraction(entry) for entry in row] for row in rows]
-    tops: dict[int, int] = {}  # numerators by denominator: a running sum of fractions reduces each time
-    for row in exact:
-        for entry in row:
-            tops[entry.denominator] = tops.get(entry.denominator, 0) + entry.numerator
-    total = sum((Fraction(top, bottom) for bottom, top in tops.items()), Fraction(0))
-    if abs(total - 1) > SUM_TOLERANCE:
-        raise UnreadableError(f"{where} must sum to 1 within 1e-9, but sums to {float(total)!r}")
-    return exact if total == 1 else [[entry / total for entry in row] for row in exact]
+    whole, bits = dyadic_rows(rows)
+    total, one = sum(map(sum, whole)), 1 << bits
+    if abs(Fraction(total, one) - 1) > SUM_TOLERANCE:
+        raise UnreadableError(f"{where} must sum to 1 within 1e-9, but sums to {total / one!r}")
+    return [[Fraction(entry, total) for entry in row] for row in whole]
 
 
 @dataclass(frozen=True)

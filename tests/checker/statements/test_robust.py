@@ -64,6 +64,26 @@ def test_logarithms_of_units(n):
         assert found <= true <= found + fixed_point_log.LOG_ERROR
 
 
+@given(st.integers(1, 2**1100 - 1), st.integers(1, 2**1100 - 1))
+def test_logarithms_of_ratios(a, b):
+    top, bottom = max(a, b), min(a, b)
+    with mpmath.workprec(2600):
+        true = mpmath.log(mpmath.mpf(top) / bottom) * fixed_point.UNIT
+        found = fixed_point_log.log_of_ratio(top, bottom)
+        assert found <= true <= found + fixed_point_log.LOG_ERROR + 1
+
+
+@pytest.mark.parametrize("bottom", [1, 3, 2**900 + 1])
+def test_logarithms_of_the_largest_ratios(bottom):
+    limit = bottom << fixed_point_log.MOST_TWOS
+    with mpmath.workprec(4000):
+        true = mpmath.log(mpmath.mpf(limit - 1) / bottom) * fixed_point.UNIT
+        found = fixed_point_log.log_of_ratio(limit - 1, bottom)
+        assert found <= true <= found + fixed_point_log.LOG_ERROR + 1
+    with pytest.raises(UndecidedError, match="are not compared"):
+        fixed_point_log.log_of_ratio(limit, bottom)
+
+
 @given(st.integers(0, fixed_point.UNIT), st.integers(0, 50), st.integers(0, 50))
 def test_entropies_of_units(n, before, width):
     width = max(width, before)

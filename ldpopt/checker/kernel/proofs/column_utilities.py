@@ -1,20 +1,22 @@
 """What a column w of a mechanism is worth, enclosed: g(w) of every objective.
 
 Lemma. p·w is rational, so that piecewise linear objectives, χ² and Fisher information are exact, and
-every logarithm, root or power is of a rational number and enclosed. A column adds at least 0 to the
-information: by Jensen's inequality Σ P w log w ≥ q log q with q = P·w, as P sums to exactly 1. ∎
+every logarithm, root or power is of a rational number and enclosed. A column adds to the information
+Σ P w log w − q log q = Σ P w log(w/q) over the w > 0, q = P·w, and at least 0: by Jensen's inequality
+Σ P w log w ≥ q log q, as P sums to exactly 1. ∎
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 
-from ..arithmetic import ZERO, Interval, enclose, log, total
+from ..arithmetic import DOWN, UP, ZERO, Interval, enclose, total, whole
 from ..budget import UndecidedError, tick
-from ..fixed_point import Vector
+from ..fixed_point import BITS, Rational, Vector
+from ..fixed_point_log import LOG_ERROR, log_of_ratio
 from ..schema import Number
 from .two_hypotheses import Divergence
 
@@ -29,12 +31,12 @@ UTILITIES = (*OF_A_PRIOR, *OF_HYPOTHESES)
 MOST_LOG_POWER = 30
 """(order − 1) ε of renyi: the power of a ratio of two entries is at most e^60."""
 
-Gain = Callable[[Sequence[Fraction]], Interval]
+Gain = Callable[[Sequence[Rational]], Interval]
 
 
 def gained(gain: Gain, matrix: Sequence[Sequence[float]]) -> Interval:
     """Enclose Σ_y g(W[:, y])."""
-    return total(gain(list(map(Fraction, column))) for column in zip(*matrix, strict=True))
+    return total(gain(column) for column in zip(*matrix, strict=True))
 
 
 class Linear:
@@ -42,18 +44,15 @@ class Linear:
 
     def __init__(self, vectors: Iterable[Vector]) -> None:
         listed = list(vectors)
-        self.bottom = math.lcm(*(a.denominator for vector in listed for a in vector.values()))
-        self.tops = [
-            {x: a.numerator * (self.bottom // a.denominator) for x, a in vector.items()}
-            for vector in listed
-        ]
+        tops, self.bottom = whole(a for vector in listed for a in vector.values())
+        each = iter(tops)
+        self.tops = [{x: next(each) for x in vector} for vector in listed]
 
-    def at(self, column: Sequence[Fraction]) -> list[Fraction]:
+    def at(self, column: Sequence[Rational]) -> list[Fraction]:
         """Compute the value of each function at a column."""
         tick()
-        bottom = math.lcm(*(w.denominator for w in column))
-        whole = [w.numerator * (bottom // w.denominator) for w in column]
-        sums = (sum(n * whole[x] for x, n in top.items()) for top in self.tops)
+        entries, bottom = whole(column)
+        sums = (sum(n * entries[x] for x, n in top.items()) for top in self.tops)
         return [Fraction(found, self.bottom * bottom) for found in sums]
 
 
@@ -64,29 +63,37 @@ def largest(pieces: Sequence[Vector]) -> Gain:
 
 
 def information(prior: Sequence[Fraction]) -> Gain:
-    """Take Σ P w log w − q log q, q = P·w; entries of equal w share one logarithm.
+    """Take Σ P w log(w/q), q = P·w, in whole numbers; entries of equal w share one logarithm."""
+    tops, common = whole(prior)
 
-    As Σ P w = q, that is Σ P w log(w/c) − q log(q/c) for every c > 0; with the least w > 0 as c, one
-    logarithm of the column is that of 1.
-    """
-    bottom = math.lcm(*(p.denominator for p in prior))
-    tops = [p.numerator * (bottom // p.denominator) for p in prior]
-
-    def gain(column: Sequence[Fraction]) -> Interval:
+    def gain(column: Sequence[Rational]) -> Interval:
         tick()
-        masses: Counter[Fraction] = Counter()
-        for n, w in zip(tops, column, strict=True):
+        entries, bottom = whole(column)
+        masses: Counter[int] = Counter()
+        for n, w in zip(tops, entries, strict=True):
             masses[w] += n
-        used = {w: Fraction(n, bottom) for w, n in masses.items() if n}
+        used = {common * w: n * w for w, n in masses.items() if n}
         if len(used) == 1:
             return ZERO  # w is constant where P is positive
-        q = sum((p * w for w, p in used.items()), Fraction(0))
-        least = min(w for w in used if w)
-        own = total(enclose(p * w) * log(w / least) for w, p in used.items() if w > least)
-        found = own - enclose(q) * log(q / least)
-        return Interval(max(found.low, ZERO.low), found.high)
+        q, low, high = sum(used.values()), 0, 0
+        for w, mass in used.items():
+            if mass:
+                least, most = _ends_of_log(w, q)
+                low, high = low + mass * least, high + mass * most
+        units = Decimal(common * bottom << BITS)
+        ends = DOWN.divide(Decimal(low), units), UP.divide(Decimal(high), units)
+        return Interval(max(ends[0], ZERO.low), ends[1])
 
     return gain
+
+
+def _ends_of_log(w: int, q: int) -> tuple[int, int]:
+    """Enclose log(w/q) in units."""
+    if w >= q:
+        found = log_of_ratio(w, q)
+        return found, found + LOG_ERROR + 1
+    found = log_of_ratio(q, w)
+    return -found - LOG_ERROR - 1, -found
 
 
 def divergence(name: str, pair: Sequence[Vector], order: float | None) -> Gain:
@@ -99,7 +106,7 @@ def divergence(name: str, pair: Sequence[Vector], order: float | None) -> Gain:
     """
     known, linear = Divergence(name, order), Linear(pair)
 
-    def gain(column: Sequence[Fraction]) -> Interval:
+    def gain(column: Sequence[Rational]) -> Interval:
         q0, q1 = linear.at(column)
         if q1 or not q0:
             return known.of_masses(q0, q1)
@@ -116,7 +123,7 @@ def squares(slope: Vector, prior: Vector) -> Gain:
     """Take (slope·w)²/(P·w)."""
     linear = Linear([slope, prior])
 
-    def gain(column: Sequence[Fraction]) -> Interval:
+    def gain(column: Sequence[Rational]) -> Interval:
         z, q = linear.at(column)
         return enclose(z * z / q) if q else ZERO
 

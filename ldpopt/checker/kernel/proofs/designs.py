@@ -98,9 +98,10 @@ class Design(Objective):
     def tangent(self, vectors: Vectors) -> Gain:
         """Return g, which is 0 for the column of zeros."""
 
-        def gain(column: Sequence[Fraction]) -> Interval:
-            mass = _dot(self.prior, column)
-            squares = sum((_dot(z, column) ** 2 for z in vectors), Fraction(0))
+        def gain(column: Sequence[units.Rational]) -> Interval:
+            entries = [Fraction(w) for w in column]
+            mass = _dot(self.prior, entries)
+            squares = sum((_dot(z, entries) ** 2 for z in vectors), Fraction(0))
             return enclose(squares / mass) if mass else ZERO
 
         return gain

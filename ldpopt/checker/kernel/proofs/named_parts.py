@@ -7,6 +7,7 @@ a table ``PARTS``: for each name what the part may say, and what it means.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -54,6 +55,7 @@ class Named(Schema):
         return value
 
 
+@cache
 def _part(name: str, home: str) -> Any:
     return import_module(f".{home}", __package__).PARTS[name]
 

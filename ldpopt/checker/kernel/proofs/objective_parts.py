@@ -23,7 +23,7 @@ from typing import Any
 
 from ..arithmetic import Interval
 from ..budget import UndecidedError
-from ..fixed_point import Vector
+from ..fixed_point import Rational, Vector
 from ..reading import UnreadableError
 from ..schema import Distribution, List, Matrix, Number, Record
 from .column_utilities import (
@@ -91,7 +91,7 @@ def unstated(inputs: int) -> Objective:
     return Objective("", inputs, "", no_sum)
 
 
-def no_sum(column: Sequence[Fraction]) -> Interval:
+def no_sum(column: Sequence[Rational]) -> Interval:
     """Stand for g where there is none."""
     raise UndecidedError("the objective is no sum over the columns")
 

@@ -116,8 +116,11 @@ def worst_ratios(
     Lemma. Let secret i have the largest entry of the output and j the least. If i ≠ j, no pair has a
     larger ratio than these two entries. If i = j, a pair with an entry of i above is at most (the
     largest entry, the least of the other secrets), and every other pair at most (the largest of the
-    other secrets, the least entry).
+    other secrets, the least entry). Where no two inputs share a secret, i ≠ j or all entries are equal.
     """
+    if 1 < len(secrets) == len(set(secrets)):
+        yield from ((max(column), min(column)) for column in zip(*matrix, strict=True))
+        return
     for column in zip(*matrix, strict=True):
         lows: dict[Any, float] = {}
         highs: dict[Any, float] = {}
@@ -146,8 +149,14 @@ def is_private(matrix: Sequence[Sequence[float]], secrets: Sequence[Any], epsilo
         secrets: the secret of each row.
         epsilon: the level ε, in nats.
     """
-    limit = exp_below(epsilon)
-    return all(Fraction(high) <= limit * Fraction(low) for high, low in worst_ratios(matrix, secrets))
+    limit = exp_below(epsilon).as_integer_ratio()
+    return all(_at_most(high, low, limit) for high, low in worst_ratios(matrix, secrets))
+
+
+def _at_most(high: float, low: float, limit: tuple[int, int]) -> bool:
+    """Return whether high ≤ limit · low, in whole numbers."""
+    (a, b), (c, d) = high.as_integer_ratio(), low.as_integer_ratio()
+    return a * d * limit[1] <= limit[0] * b * c
 
 
 def hidden(secrets: Sequence[Any], epsilon: float) -> str:
