@@ -31,7 +31,7 @@ from ldpopt.core.rounding import in_full
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import verify
-from ldpopt.measures.levels import Level
+from ldpopt.measures.rldp_level import Level
 from ldpopt.mechanisms.randomizer import secure_words
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.promises import against

@@ -16,8 +16,8 @@ from ldpopt.core.problem import Subject, Uncertainty
 from ldpopt.core.rounding import at_least, at_most, in_full, plain_number
 from ldpopt.core.validate import Array
 from ldpopt.measures import information_metrics, leakage
-from ldpopt.measures.levels import Level, level_given_public, rldp_level
 from ldpopt.measures.repeated_reports import together
+from ldpopt.measures.rldp_level import Level, level_given_public, rldp_level
 from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.priors import Dirichlet
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set

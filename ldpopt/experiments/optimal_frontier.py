@@ -16,7 +16,7 @@ from ldpopt.experiments.study import Curve, curves, grid, rounded, save, where
 from ldpopt.measures.asymptotics import unobfuscated_utility
 from ldpopt.measures.information_metrics import asymptotic_utility, average_privacy
 from ldpopt.models.priors import Dirichlet
-from ldpopt.problems.privacy_utility_frontier import PrivacyUtilityFrontier
+from ldpopt.problems.asymptotic_utility import PrivacyUtilityFrontier
 
 
 def points(quick: bool) -> Iterable[Point]:

@@ -18,10 +18,7 @@ from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import Curve, curves, distinct, save, where
 from ldpopt.measures import estimation_fidelity
-from ldpopt.problems.broad_fidelity import BroadFidelity
-from ldpopt.problems.circulant_fidelity import CirculantFidelity
-from ldpopt.problems.phi_problem import PhiProblem
-from ldpopt.problems.square_fidelity import SquareFidelity
+from ldpopt.problems.least_phi import BroadFidelity, CirculantFidelity, PhiProblem, SquareFidelity
 
 FAMILIES: dict[str, Callable[[float, int], PhiProblem]] = {
     "circulant": CirculantFidelity,

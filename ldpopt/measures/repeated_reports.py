@@ -33,7 +33,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array, whole_number
-from ldpopt.measures.levels import Level, rldp_level
+from ldpopt.measures.rldp_level import Level, rldp_level
 from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set
 
@@ -89,7 +89,7 @@ def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) ->
     """Compute the exact level of one report of each mechanism, drawn independently for one person.
 
     This is the level of the product mechanism, whose columns are T_{y₁}·…·T_{y_r}, entry by entry. It is
-    as exact as :func:`ldpopt.measures.levels.rldp_level` for the set.
+    as exact as :func:`ldpopt.measures.rldp_level.rldp_level` for the set.
     The order of outputs does not change a product, and proportional columns have equal ratios, so every
     collection of distinct directions is looked at once, a chunk at a time. The search ends where the
     level reaches the sum of the levels against all distributions, which is an upper bound. For a χ² set

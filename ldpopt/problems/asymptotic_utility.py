@@ -1,15 +1,262 @@
-"""Find the ε-LDP mechanism whose reports, if very many, tell most about an unknown distribution."""
+"""Questions of one shape: the ε-LDP mechanism with the largest asymptotic utility under a prior."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, permutations
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.core.problem import Example
-from ldpopt.problems.design_problem import DesignProblem
+from ldpopt.core import certify
+from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.exact import (
+    POINT_UNIT,
+    DesignStatement,
+    UnreadableError,
+    asymptotic_utility,
+    atom_leakage,
+    prior_points,
+    private_enough,
+)
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.convex_program import ConvexProgram
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Example, Measure, Problem
+from ldpopt.core.validate import Array
+from ldpopt.measures.asymptotics import HALF_LOG_2PIE
+from ldpopt.measures.fisher import differences, set_information
+from ldpopt.mechanisms.listings import subsets
+from ldpopt.models.cones import staircase_cone
+from ldpopt.models.priors import Dirichlet
+
+MOST_COLUMNS = 20_000
+"""Outputs of a released mechanism; a mixture over more sets is refused."""
+SILENCES = (0.0, *(1e-12 * 8**n for n in range(13)), *(1 - 2.0**-n for n in range(1, 21)))
+"""Shares of silence, an output that does not depend on the input, that are mixed into a mechanism, one
+after the other, until it hides enough."""
+DISCRETISED = "nats, over the points that stand for the prior"
+"""The unit of value and bound: both are about the discretised expectation."""
+MOST_RENAMED = 5
+"""Up to this many values the utility of any mechanism is averaged over all renamings of the inputs."""
+
+
+class DesignProblem(Problem):
+    """U^as as a concave program over the weights of two-valued columns.
+
+    Lopuhaä-Zwakenberg et al. 2019, (6.1). A mechanism is Σ_v θ_v v = 1 over columns v; J(p) = Σ_v θ_v v
+    vᵀ/(v·p) is linear in θ, so E log det J(P) is concave and the average privacy linear. v vᵀ/(v·p) is
+    convex in v, so without a floor on the privacy columns with entries {1, e^ε} suffice. With a floor
+    they do not: milder columns are needed too, and the program takes those of
+    :data:`ldpopt.checker.statements.asymptotic_utility.LEVELS` levels up to ε. The program works on the
+    differences of the entries, F with det F = det J
+    (:mod:`ldpopt.checker.kernel.proofs.fisher_information`): they keep their digits.
+
+    If all α are equal, averaging over permutations shows that some optimum weighs all columns with m
+    high entries alike: k − 1 variables a level, whatever k is.
+
+    The expectation is discretised as :mod:`ldpopt.checker.statements.asymptotic_utility` says.
+    """
+
+    measure: ClassVar[Measure] = Measure("asymptotic utility", DISCRETISED)
+    dirichlet: Any
+    epsilon: float
+    min_average_privacy: float | None
+
+    def cleaned(self) -> dict[str, Any]:
+        """Read the level and the prior."""
+        return {**super().cleaned(), "dirichlet": Dirichlet(self.dirichlet).alpha}
+
+    @cached_property
+    def prior(self) -> Dirichlet:
+        """Dirichlet(α)."""
+        return Dirichlet(self.dirichlet)
+
+    def forms(self) -> Iterable[Form]:
+        """Give one form: the convex program over the columns.
+
+        If all α are equal, it is over the classes of columns.
+        """
+        return [self._program]
+
+    @cached_property
+    def _points(self) -> tuple[Array, Array]:
+        try:
+            rule = prior_points(self.question.alpha, self.question.epsilon)
+        except UnreadableError as refusal:
+            raise InvalidInputError(str(refusal)) from None
+        return np.array(rule.points, dtype=float) / POINT_UNIT, np.array(
+            rule.weights, dtype=float
+        ) / POINT_UNIT
+
+    @cached_property
+    def _program(self) -> ConvexProgram:
+        k, exchangeable = self.prior.size, self.prior.exchangeable
+        atoms = _Classes(self.question) if exchangeable else _Rays(self.question)
+        points, weights = self._points
+        costs, budget = np.zeros(len(atoms.labels)), math.inf
+        if self.min_average_privacy is not None:
+            costs = np.array([atoms.leakage(label) for label in atoms.labels])
+            # the share of the leakage budget that solvers use: the rest covers the rounding of the
+            # mechanism
+            budget = (1 - 1e-10) * (1 - self.min_average_privacy) * self.prior.expected_entropy()
+        top = atoms.contrasts[-1]
+        mean = 1 + atoms.shares.mean(axis=0) * top
+        spread = min(top, 1.0)  # the rows of Σ θ_v v = 1 differ by e^ε − 1 only: stretch what differs
+        rows = mean + (atoms.shares - atoms.shares.mean(axis=0)) * (top / spread)
+        return ConvexProgram(
+            blocks=atoms.blocks(points),
+            weights=weights,
+            scale=1 / (2 * k - 2),
+            offset=math.log(top) - HALF_LOG_2PIE,
+            constraints=mean[None] if exchangeable else rows,
+            spread=spread,
+            costs=costs,
+            budget=budget,
+            labels=atoms.labels,
+            start=_start(atoms, costs, budget),
+            question=self.question,
+        )
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """Build the mechanism with columns θ_v v, repaired to exact arithmetic.
+
+        Where rounding leaves too little privacy on average, some silence is mixed in.
+
+        Raises:
+            SolverError: there is too little even with almost nothing but silence.
+        """
+        assert isinstance(form, ConvexProgram)
+        point, silence = solution.point, np.zeros(len(form.labels))
+        silence[form.labels.index((0, 0))] = 1.0
+        for touch in SILENCES:
+            mixed = self._mechanism(form, (1 - touch) * point + touch * silence)
+            if self.min_average_privacy is None or private_enough(mixed.matrix.tolist(), self.question):
+                return mixed
+        raise SolverError(
+            f"the mechanism that was found has an average privacy below {self.min_average_privacy!r}, "
+            "even if almost all reports are replaced by one that says nothing; ask for less average "
+            "privacy"
+        )
+
+    def _mechanism(self, form: ConvexProgram, point: Array) -> Mechanism:
+        parts = [self._columns(form.labels[j], float(point[j])) for j in np.flatnonzero(point)]
+        count = sum(part.shape[1] for part in parts)
+        if count > MOST_COLUMNS:
+            raise InvalidInputError(
+                f"the optimal mechanism has {count} outputs, more than {MOST_COLUMNS}; "
+                "its set sizes and weights are those of mixtures of SubsetSelection"
+            )
+        matrix = np.hstack(parts)
+        return Mechanism(certify.repair(matrix, staircase_cone(self.prior.size, self.question.epsilon)))
+
+    def _columns(self, label: tuple[int, int], weight: float) -> Array:
+        """Return the columns that an atom stands for, with its weight spread over them."""
+        level, which = label
+        k, c = self.prior.size, float(self.question.contrasts[level])
+        if not self.prior.exchangeable:
+            sets = subsets(k)[which : which + 1]
+        else:
+            sets = np.zeros((math.comb(k, which), k))
+            for row, members in enumerate(combinations(range(k), which)):
+                sets[row, list(members)] = 1
+        return weight / len(sets) * (1 + c * sets.T)
+
+    def value(self, answer: Mechanism) -> float:
+        """Compute the asymptotic utility with its discretised expectation.
+
+        With equal α it is a mean over all renamings of the inputs. They agree for a mechanism that
+        treats all inputs alike; for any other the mean is taken up to :data:`MOST_RENAMED` values only.
+        """
+        points, weights = self._points
+        if not self.prior.exchangeable or self.prior.size > MOST_RENAMED:
+            return self._utility(points, weights, answer.matrix)
+        renamed = [list(order) for order in permutations(range(self.prior.size))]
+        return float(
+            np.mean([self._utility(points, weights, answer.matrix[order]) for order in renamed])
+        )
+
+    def _utility(self, points: Array, weights: Array, matrix: Array) -> float:
+        sign, log_det = np.linalg.slogdet(differences(points, matrix))
+        if (sign <= 0).any():
+            return -math.inf
+        return float(weights @ log_det) / (2 * self.prior.size - 2) - HALF_LOG_2PIE
+
+    def claim(self, answer: Mechanism) -> float:
+        """Compute the utility by the checker's arithmetic, rounded down."""
+        found = asymptotic_utility(answer.matrix.tolist(), self.question)
+        if found is None:
+            return self.value(answer)
+        return certify.value_below(found.low)
+
+
+class _Atoms:
+    """Columns 1 + c 1_S: labels (level, which), contrasts c, and 1_S c/(largest c) as ``shares``."""
+
+    def __init__(self, question: DesignStatement, sets: Array, which: range) -> None:
+        self.question = question
+        self.contrasts = [float(c) for c in question.contrasts]
+        levels = range(len(self.contrasts))
+        self.labels = ((0, 0), *((j, m) for j in levels for m in which))
+        self.relative = np.array([self.contrasts[j] / self.contrasts[-1] for j, _ in self.labels])
+        self.sets = sets[[m for _, m in self.labels]].T
+        self.shares = self.relative * self.sets
+
+    def blocks(self, points: Array) -> Array:
+        """Compute [point, atom, a, b]: d dᵀ/(v·p), d the differences over the largest c."""
+        columns = self.shares[:-1] - self.shares[-1]
+        q = 1 + self.contrasts[-1] * points @ self.shares
+        outer = columns.T[:, :, None] * columns.T[:, None, :]
+        return outer[None] / q[:, :, None, None]
+
+    def leakage(self, label: tuple[int, int]) -> float:
+        """Compute what the column tells about X on average, to rounding."""
+        return float(atom_leakage(label, self.question).high) if label[1] else 0.0
+
+    def response(self) -> Array:
+        """Return the weights of randomised response at the highest level."""
+        single = (self.sets.sum(axis=0) == 1) & (self.relative == 1)
+        k = len(self.sets)
+        return single / (k + self.contrasts[-1])
+
+
+class _Rays(_Atoms):
+    """Single columns."""
+
+    def __init__(self, question: DesignStatement) -> None:
+        k = len(question.alpha)
+        super().__init__(question, subsets(k), range(1, 2**k - 1))
+
+
+class _Classes(_Atoms):
+    """Classes of columns with labels (level, number of high entries); ``sets`` has one of each."""
+
+    def __init__(self, question: DesignStatement) -> None:
+        k = len(question.alpha)
+        super().__init__(question, np.tri(k + 1, k, -1), range(1, k))
+
+    def blocks(self, points: Array) -> Array:
+        """Compute [point, atom, a, b], averaged over the class."""
+        averages = [set_information(points, c) for c in self.contrasts]
+        stacked = np.stack([averages[level][:, m] for level, m in self.labels], axis=1)
+        return stacked * (self.relative**2)[:, None, None]
+
+    def response(self) -> Array:
+        """Return the weight of the class of single high entries, at the highest level."""
+        return super().response() * len(self.sets)
+
+
+def _start(atoms: _Atoms, costs: Array, budget: float) -> Array:
+    """Mix randomised response with saying nothing until the budget has room."""
+    response = atoms.response()
+    silence = np.zeros_like(response)
+    silence[0] = 1.0
+    leaked = float(costs @ response)
+    share = 0.5 if leaked == 0 or math.isinf(budget) else min(0.5, 0.5 * budget / leaked)
+    return share * response + (1 - share) * silence
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +264,7 @@ class AsymptoticUtility(DesignProblem):
     """Maximise U^as = −½ log 2πe + E log det(Qᵀ D_P Q)/(2k − 2) over ε-LDP mechanisms on k values.
 
     Lopuhaä-Zwakenberg et al. 2019, Definition 6.5; the "future work" of its Section 11. This is a
-    D-optimal design problem: see :class:`ldpopt.problems.design_problem.DesignProblem`.
+    D-optimal design problem: see :class:`ldpopt.problems.asymptotic_utility.DesignProblem`.
 
     Args:
         epsilon: the level, in nats.
@@ -51,3 +298,38 @@ class AsymptoticUtility(DesignProblem):
 RESPONSE_3_2 = -0.832840006592843
 RESPONSE_2_1 = -1.459590385461081
 """U^as of randomised response, (10.5): Jeffreys, k = 3, ε = 2; uniform, k = 2, ε = 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyUtilityFrontier(DesignProblem):
+    """Maximise U^as subject to S_μ ≥ ``min_average_privacy``: one point of the frontier.
+
+    Lopuhaä-Zwakenberg et al. 2019, Section 11 asks for it (with S_μ ≤ L printed for S_μ ≥ L). The class
+    of mechanisms is made of columns with two values at several levels up to ε; see
+    :class:`ldpopt.problems.asymptotic_utility.DesignProblem`.
+
+    Args:
+        dirichlet: the parameters of the Dirichlet prior.
+        min_average_privacy: the floor on S_μ, at least 0 and less than 1.
+        epsilon: the largest LDP level, in nats; by default free (up to 10, where e^−ε = 5e-5).
+
+    >>> PrivacyUtilityFrontier(dirichlet=[0.5, 0.5, 0.5], min_average_privacy=0.8).question.epsilon
+    10.0
+    """
+
+    kind: ClassVar[str] = "privacy-utility-frontier"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6)
+    dirichlet: Any
+    min_average_privacy: float
+    epsilon: float | None = None  # type: ignore[assignment]
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Draw Jeffreys' prior on ``size`` values under a floor of 0.8, the level fixed."""
+        yield f"k={size} floor=0.8 epsilon=2", cls([0.5] * size, 0.8, 2.0)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Show that a floor that does not bind leaves the optimum of ``asymptotic-utility``."""
+        yield Example(cls([1.0, 1.0], 0.0, 1.0), RESPONSE_2_1, 1e-8)

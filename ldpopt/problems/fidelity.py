@@ -18,7 +18,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.estimator_variance import MomentObjective
-from ldpopt.problems.phi_problem import LEARNING_COST, repaired, stated
+from ldpopt.problems.least_phi import LEARNING_COST, repaired, stated
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.estimation_fidelity import square_phi_bound
 from ldpopt.measures.estimator_variance import WorstObjective
 from ldpopt.measures.minimax import symmetric_bound, worst_alpha
-from ldpopt.problems.phi_problem import LEARNING_COST, repaired, stated
+from ldpopt.problems.least_phi import LEARNING_COST, repaired, stated
 
 
 @dataclass(frozen=True)

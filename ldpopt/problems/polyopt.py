@@ -26,7 +26,7 @@ from ldpopt.core.forms.column_program import ColumnProgram, Columns, Cone, Subli
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Stages
 from ldpopt.core.validate import Array
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.block_cone import PAIRS, BlockCone, mixed_inside
 from ldpopt.models.cones import staircase_cone
 from ldpopt.models.robust_information import RobustInformation

@@ -27,7 +27,7 @@ from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem, Subject
 from ldpopt.core.validate import Array
-from ldpopt.measures.levels import Level, rldp_level
+from ldpopt.measures.rldp_level import Level, rldp_level
 from ldpopt.models.cones import staircase_cone
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation

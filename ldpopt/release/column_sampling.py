@@ -34,7 +34,7 @@ from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import answer_for
 from ldpopt.models.uncertainty_sets import Chi2Set
-from ldpopt.problems.broad_fidelity import BroadFidelity
+from ldpopt.problems.least_phi import BroadFidelity
 from ldpopt.problems.robust_fidelity import RobustFidelity, query_error
 from ldpopt.solvers._query_columns import partitions
 

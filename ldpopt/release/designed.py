@@ -28,7 +28,7 @@ from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, verify_within
 from ldpopt.measures.frequency_intervals import margins
 from ldpopt.measures.information_metrics import Guesses, guesses_given_public
-from ldpopt.measures.levels import Level, level_given_public, rldp_level
+from ldpopt.measures.rldp_level import Level, level_given_public, rldp_level
 from ldpopt.mechanisms.randomizer import Randomizer, Values
 from ldpopt.models.utilities import entropy
 from ldpopt.release.accuracy import Accuracy, accuracies, likely

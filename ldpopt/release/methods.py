@@ -17,10 +17,10 @@ from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.mechanisms import ENCODINGS
 from ldpopt.mechanisms.randomizer import Randomizer
 from ldpopt.problems._robust.calibration import STEPS
-from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
+from ldpopt.problems.least_phi import BroadFidelity
 from ldpopt.problems.numeric_mean import NumericMean
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.robust_fidelity import RobustFidelity

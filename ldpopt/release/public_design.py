@@ -34,7 +34,7 @@ from ldpopt.core.problem import Promise as Measured
 from ldpopt.core.problem import Uncertainty
 from ldpopt.engine.verifying import Verification, read_document, verify_document
 from ldpopt.measures.achieved_privacy import promised
-from ldpopt.measures.levels import Level, rldp_level
+from ldpopt.measures.rldp_level import Level, rldp_level
 from ldpopt.mechanisms.randomizer import Randomizer
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.models.privacy import PARTS, Privacy

@@ -13,7 +13,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import KNOWN_SAMPLES, MOST_TOGETHER, SET_ALPHA, UnreadableError
 from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array, Cleaned
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set
 
 ROBUSTNESS = ("all", "chi2", "known", "given")

@@ -10,7 +10,7 @@ from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED
-from ldpopt.measures.levels import Level
+from ldpopt.measures.rldp_level import Level
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.promises import worst_report

@@ -22,7 +22,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Subject
 from ldpopt.engine.solving import problem, solve
 from ldpopt.engine.verifying import Verification, verify
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.uncertainty_sets import Single
 from ldpopt.release.designing import design
 

@@ -6,7 +6,7 @@ import pytest
 
 from ldpopt.audit.audited import used_beside
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.release.designing import design
 
 TABLE = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}

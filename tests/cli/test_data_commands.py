@@ -13,7 +13,7 @@ import pytest
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.rounding import at_least
 from ldpopt.engine import verifying
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.release import comparing, designing
 from ldpopt.release.methods import METHODS
 

@@ -7,7 +7,7 @@ import pytest
 
 from ldpopt import problem, solve
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.measures.levels import correlated_level, joint_distribution, on_pairs, rldp_level
+from ldpopt.measures.rldp_level import correlated_level, joint_distribution, on_pairs, rldp_level
 from ldpopt.measures.worst_information import worst_information
 from ldpopt.mechanisms import secret_randomized_response
 from ldpopt.models.convex_set import ConvexSet

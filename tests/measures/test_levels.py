@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ldpopt import Mechanism
 from ldpopt.checker.kernel.proofs import confidence_set
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.mechanisms import secret_randomized_response
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set, Single
 from ldpopt.problems.table_problem import RobustPrivacy
@@ -46,7 +46,7 @@ def test_the_witness_attains_the_level_and_nobody_exceeds_it(seed):
 def test_batches_find_what_single_searches_find(monkeypatch, seed):
     mechanism, F, _ = random_case(seed)
     alone = rldp_level(mechanism, F)
-    monkeypatch.setattr("ldpopt.measures.levels.ALONE", 0)
+    monkeypatch.setattr("ldpopt.measures.rldp_level.ALONE", 0)
     batched = rldp_level(mechanism, F)
     assert batched.level == pytest.approx(alone.level, abs=1e-12)
     assert (batched.y, batched.s, batched.other) == (alone.y, alone.s, alone.other)

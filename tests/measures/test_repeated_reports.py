@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from ldpopt import Mechanism, solve
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.measures import repeated_reports
-from ldpopt.measures.levels import rldp_level
 from ldpopt.measures.repeated_reports import (
     composed_level,
     least_composed_level,
     repeated_level,
     together,
 )
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.mechanisms import secret_randomized_response
 from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set, Single

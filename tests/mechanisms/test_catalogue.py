@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.mechanisms import (
     grr_conditional_reporting,
     independent_reporting,

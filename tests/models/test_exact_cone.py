@@ -7,7 +7,7 @@ import pytest
 from known import TABLE
 
 from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.chi2_cone import ExactCone
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems import RobustOptimum

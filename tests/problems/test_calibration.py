@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpopt.measures.levels import excesses, rldp_level
+from ldpopt.measures.rldp_level import excesses, rldp_level
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems._robust.calibration import NEAR, STEPS, Tried, levels, tightened

@@ -7,7 +7,7 @@ from known import TABLE
 from ldpopt import Mechanism, solve, testing, verify
 from ldpopt.checker import frame
 from ldpopt.checker.kernel.reading import UnreadableError
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.mechanisms import conditional_reporting
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import GRRConditional, IndependentReporting, PolyOpt, UEConditional

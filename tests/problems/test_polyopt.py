@@ -17,7 +17,7 @@ from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.limits import Limits
 from ldpopt.engine.stages import run_stages
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.models.robust_information import RobustInformation
 from ldpopt.models.uncertainty_sets import Chi2Set

@@ -17,7 +17,7 @@ from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits
 from ldpopt.experiments.robust_study import best, drawn_table
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.mechanisms import secret_randomized_response, ue_conditional_reporting
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation

@@ -7,7 +7,7 @@ from known import TABLE
 
 from ldpopt import Program, Status, objective, privacy, problem, solve, verify
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.mechanisms import randomized_response
 from ldpopt.mechanisms.balanced_designs import subset_selection
 from ldpopt.problems.robust_fidelity import query_error

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from ldpopt import problem, solve
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Status
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.uncertainty_sets import Chi2Set
 

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from ldpopt import Status, solve, verify
 from ldpopt.core.errors import InvalidInputError, SolverError
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.chi2_cone import ExactCone
 from ldpopt.models.cones import response_columns
 from ldpopt.models.utilities import MutualInformation

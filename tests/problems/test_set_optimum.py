@@ -13,7 +13,7 @@ from ldpopt.checker.kernel.proofs.set_privacy import is_set_private
 from ldpopt.checker.statements.set_optimum import exact_columns
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Status
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.set_cone import SetCone
 from ldpopt.problems import SetOptimum

@@ -7,7 +7,7 @@ import pytest
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.measures import frequency_intervals
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.release import releasing
 from ldpopt.release.column_sampling import Wanted

@@ -10,7 +10,7 @@ import pytest
 
 from ldpopt.core.errors import LdpoptError
 from ldpopt.core.files import file_digest
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.promises import method as method_words
 from ldpopt.release.release_ledger import (

@@ -5,7 +5,7 @@ import pytest
 
 from ldpopt import problem, solve
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.measures.worst_information import worst_information
 from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.utilities import MutualInformation

@@ -8,7 +8,7 @@ import pytest
 from ldpopt import Status, solve, verify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.engine.verifying import verify_document
-from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.problems import PolyOpt, Staircase
 from ldpopt.release import comparing
 from ldpopt.release.comparing import best, compare

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ldpopt.core.validate import Array
-from ldpopt.measures.levels import excesses
+from ldpopt.measures.rldp_level import excesses
 from ldpopt.models.uncertainty_sets import Chi2Set
 
 SCAN, ROUNDS = 6, 8
@@ -104,7 +104,7 @@ def tightened(matrix: Array, F: Chi2Set, epsilon: float) -> Array:
     """Give every column of a mechanism the level ε, where possible, by adding or removing a constant.
 
     A constant c that is added to a column T moves every P_{y|s} by c, so T + c is private against F if
-    and only if c ≥ excess(T) / (e^ε − 1), see :func:`ldpopt.measures.levels.excesses`. If
+    and only if c ≥ excess(T) / (e^ε − 1), see :func:`ldpopt.measures.rldp_level.excesses`. If
     c < 0, a share of a constant release is removed, and the information rises. Entries stay at least 0,
     so nothing can be removed from a column that has a zero.
 
