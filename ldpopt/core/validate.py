@@ -55,19 +55,6 @@ def positive_number(name: str, value: Any) -> float:
     return number
 
 
-def number_from_zero(name: str, value: Any) -> float:
-    """Check that the value is a finite number >= 0.
-
-    >>> number_from_zero("budget", -1)
-    Traceback (most recent call last):
-    ...
-    ldpopt.core.errors.InvalidInputError: budget must be a finite number >= 0, not -1
-    """
-    if isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < math.inf:
-        return float(value)
-    raise InvalidInputError(f"{name} must be a finite number >= 0, not {value!r}")
-
-
 def whole_number(name: str, value: Any, least: int) -> int:
     """Check that the value is a whole number, at least ``least``.
 

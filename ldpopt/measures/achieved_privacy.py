@@ -23,7 +23,7 @@ from ldpopt.measures.channel import matrix_of
 from ldpopt.measures.leakage import indistinguishability
 from ldpopt.measures.leakage_separation import covered_most
 from ldpopt.measures.level_over_set import worst_place
-from ldpopt.models.privacy import Privacy
+from ldpopt.models.privacy import Privacy, renyi_power
 
 
 def used(mechanism: Any, notion: Notion) -> float:
@@ -41,8 +41,9 @@ def used(mechanism: Any, notion: Notion) -> float:
     if isinstance(notion, RobustNotion):
         return worst_place(W, notion.members, UNLIMITED).level / notion.epsilon
     if isinstance(notion, RenyiNotion):
-        pairs = permutations(W, 2)
-        return max(_divergence(p, q, float(notion.order)) for p, q in pairs) / notion.epsilon
+        order = float(notion.order)
+        most = max(renyi_power(p, q, order) for p, q in permutations(W, 2))
+        return float(np.log(most) / (order - 1)) / notion.epsilon
     if isinstance(notion, SelectionsNotion):
         return math.log(max(covered_most(W, notion.groups).amounts)) / notion.leakage
     if notion.secrets:
@@ -66,13 +67,6 @@ def promised(mechanism: Any, notion: Privacy, part: Notion) -> Promise:
         notion.promised,
         f"the least number at which the mechanism keeps the notion {notion.name}",
     )
-
-
-def _divergence(row: Array, other: Array, order: float) -> float:
-    """Compute the Rényi divergence of two rows."""
-    p, q = row[row > 0], other[row > 0]
-    with np.errstate(divide="ignore"):
-        return float(np.log((p * (p / q) ** (order - 1)).sum()) / (order - 1))
 
 
 def _of_differences(cone: Sequence[Difference], W: Array) -> Array:

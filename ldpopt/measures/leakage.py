@@ -25,8 +25,9 @@ from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
 from ldpopt.measures import leakage_selection
 from ldpopt.measures.leakage_selection import adjacency, matched_selection
-from ldpopt.measures.leakage_selection_lp import Branching
+from ldpopt.measures.leakage_selection_lp import Branching, PriceLP
 from ldpopt.measures.number_with_error import Estimate
+from ldpopt.models.cones import worst_log_ratio
 from ldpopt.models.secret_labels import read_matrix, selection_program
 
 EFFORT = 1_000_000
@@ -187,16 +188,7 @@ def indistinguishability(matrix: Any, secrets: Any) -> float:
     inf
     """
     low, high = _extremes(selection_program(matrix, secrets))
-    worst = 0.0
-    for g in range(len(low)):
-        others = np.delete(low, g, axis=0).min(axis=0, initial=math.inf)
-        if ((high[g] > 0) & (others == 0)).any():
-            return math.inf
-        possible = high[g] > 0
-        with np.errstate(divide="ignore"):
-            ratios = np.log(high[g][possible]) - np.log(others[possible])
-        worst = max(worst, float(ratios.max(initial=0.0)))
-    return worst
+    return max(0.0, worst_log_ratio(high, low)) if len(low) > 1 else 0.0
 
 
 def _nearly_largest(
@@ -253,7 +245,8 @@ def additive_noise_leakage(
     groups = _groups(secrets, len(low))
     below = SelectionProgram(csr_array(rounded), groups)
     cover = leakage_selection.covered(below.matrix, largest_selection(below)).sum()
-    return LeakageBounds(math.log(cover), math.log(_proven(SelectionProgram(csr_array(above), groups))))
+    most = PriceLP(SelectionProgram(csr_array(above), groups)).solve().bound
+    return LeakageBounds(math.log(cover), math.log(most))
 
 
 def largest_selection(form: SelectionProgram) -> leakage_selection.Selection:
@@ -264,13 +257,6 @@ def largest_selection(form: SelectionProgram) -> leakage_selection.Selection:
         matching = maximum_bipartite_matching(adjacency(form), perm_type="column")
         return matched_selection(form, matching.astype(np.int64))
     return _nearly_largest(form, EFFORT, None)[0]
-
-
-def _proven(form: SelectionProgram) -> float:
-    """Bound the largest coverage from above, by prices."""
-    from ldpopt.measures.leakage_selection_lp import PriceLP
-
-    return PriceLP(form).solve().bound
 
 
 def _groups(secrets: Any, count: int) -> leakage_selection.Selection:

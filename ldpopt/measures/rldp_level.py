@@ -13,9 +13,7 @@ every audit applies.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -40,8 +38,6 @@ NEAR = 1e-3
 """A share within this of 0 or 1 is searched again on a logarithmic scale."""
 SHARES = 32
 """Steps of the bisection for the worst share of the slack."""
-
-Compare = Callable[[Array, Array, Array, Array], tuple[Array, NDArray[np.bool_]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,50 +166,15 @@ def _level_of_convex(matrix: Array, F: ConvexSet) -> Level:
 
 
 def _levels(columns: Array, F: Chi2Set, places: NDArray[np.int64]) -> Array:
-    """Compute the largest log P_{y|s} − log P_{y|s'} over the shares, at many places (y, s, s')."""
+    """Compute the largest log P_{y|s} − log P_{y|s'} at many places (y, s, s').
 
-    def level(top: Array, bottom: Array, gain: Array, loss: Array) -> tuple[Array, NDArray[np.bool_]]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(top) - np.log(np.maximum(bottom, 0.0)), gain / top > loss / bottom
-
-    return _worst_shares(columns, F, places, level)
-
-
-def excesses(matrix: Array, F: Chi2Set, epsilon: float) -> Array:
-    """Compute by how much every output breaks the level.
-
-    That is the maximum of P_{y|s} − e^ε P_{y|s'} over P ∈ F, s and s'. The first term is concave in
-    √r_s and the second convex in √r_s', so their difference is concave in the share of the slack. An
-    output is private where its excess is at most 0.
-
-    Args:
-        matrix: the mechanism or a part of its columns, one row per input (s, u).
-        F: the confidence set.
-        epsilon: the level, in nats.
-    """
-    a1, a2 = F.shape
-    columns, factor = matrix.reshape(a1, a2, -1), math.exp(epsilon)
-    outputs = columns.shape[2]
-    places = np.array([(y, s, z) for y in range(outputs) for s, z in permutations(range(a1), 2)])
-
-    def excess(top: Array, bottom: Array, gain: Array, loss: Array) -> tuple[Array, NDArray[np.bool_]]:
-        return top - factor * bottom, gain > factor * loss
-
-    return _worst_shares(columns, F, places, excess).reshape(outputs, -1).max(axis=1)
-
-
-def _worst_shares(columns: Array, F: Chi2Set, places: NDArray[np.int64], compare: Compare) -> Array:
-    """Compute the largest comparison of P_{y|s} with P_{y|s'} at many places (y, s, s').
-
-    The comparison has one maximum in the share x of the slack that s takes, and its slope is explicit:
-    the least R·c over Σ q²/R ≤ r is ν + A²/r at its best level ν, so that it changes with r by −A²/r².
+    It has one maximum in the share x of the slack that s takes, and its slope is explicit: the least R·c
+    over Σ q²/R ≤ r is ν + A²/r at its best level ν, so that it changes with r by −A²/r².
 
     Args:
         columns: the mechanism, [s][u][y].
         F: the confidence set.
-        places: a row (y, s, s') for each comparison.
-        compare: a function of P_{y|s}, P_{y|s'}, half the rate at which the first rises with x, and half
-            the rate at which the second rises. It returns the comparison, and whether it rises with x.
+        places: a row (y, s, s') for each level.
     """
     y, s, other = places.T
     both = np.hstack([-columns[s, :, y].T, columns[other, :, y].T])  # [u][place], first those of s
@@ -226,8 +187,10 @@ def _worst_shares(columns: Array, F: Chi2Set, places: NDArray[np.int64], compare
         root, rest = 1 + x * k, 1 + (1 - x) * m
         found = least(both, centres, np.concatenate([bound_of(x * k), bound_of((1 - x) * m)]))
         (top, bottom), (A, C) = (np.split(part, 2) for part in found)
-        value, rises = compare(-top, bottom, A**2 * k / root**3, C**2 * m / rest**3)
-        best = np.fmax(best, value)
+        gain, loss = A**2 * k / root**3, C**2 * m / rest**3  # half the rates at which both rise with x
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.fmax(best, np.log(-top) - np.log(np.maximum(bottom, 0.0)))
+            rises = gain / -top > loss / bottom
         if step >= 2:
             low, high = np.where(rises, x, low), np.where(rises, high, x)
     return best
@@ -270,21 +233,9 @@ def _log_ratios(high: Array, low: Array) -> Array:
         return np.where(low > 0, np.log(high / low), math.inf)
 
 
-def _log_ratio(high: float, low: float) -> float:
-    return math.inf if low <= 0 else math.log(high / low)
-
-
-def _bounds(F: Chi2Set, s: int, other: int, share: float) -> tuple[float, float]:
-    """Return the bounds of the sets of P_{U|s} and P_{U|s'} when s takes a share of the slack.
-
-    Args:
-        F: the confidence set.
-        s: the secret that takes the share.
-        other: the secret s', which takes the rest.
-        share: from 0 to 1.
-    """
-    rest = (1 - share) * F.slack / F.secrets[other]
-    return bound_of(share * F.slack / F.secrets[s]), bound_of(rest)
+def _steps(F: Chi2Set, s: int, other: int, share: float) -> Array:
+    """Return √r − 1 of the secrets s and s' when s takes a share of the slack, from 0 to 1."""
+    return F.slack * np.array([share, 1 - share]) / F.secrets[[s, other]]
 
 
 def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[float, float]:
@@ -299,8 +250,8 @@ def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[flo
     centres = F.given[[s, other]].T
 
     def loss(share: float) -> float:
-        high, low = least(both, centres, np.array(_bounds(F, s, other, share)))[0].tolist()
-        return -_log_ratio(-high, low)
+        high, low = least(both, centres, bound_of(_steps(F, s, other, share)))[0].tolist()
+        return -math.inf if low <= 0 else -math.log(-high / low)
 
     inner = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
     found = max((-loss(x), x) for x in (0.0, float(inner.x), 1.0))
@@ -316,18 +267,12 @@ def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[flo
 
 
 def _witness(columns: Array, F: Chi2Set, y: int, s: int, other: int, share: float) -> Array:
-    """Build the member of F with the worst conditionals.
-
-    With P_s ∝ P̂_s √r_s it is a member, by the Cauchy–Schwarz inequality.
-    """
-    mine, theirs = _bounds(F, s, other, share)
-    given = F.given.copy()
-    given[s] = worst(-columns[s, :, y], F.given[s], mine)
-    given[other] = worst(columns[other, :, y], F.given[other], theirs)
-    mass = F.secrets.copy()
-    mass[s] *= math.sqrt(mine + 1)
-    mass[other] *= math.sqrt(theirs + 1)
-    return given * (mass / mass.sum())[:, None]
+    """Build the member of F with the worst conditionals."""
+    mine, theirs = steps = _steps(F, s, other, share)
+    high, low = bound_of(steps)
+    most = worst(-columns[s, :, y], F.given[s], high)
+    fewest = worst(columns[other, :, y], F.given[other], low)
+    return F.with_conditionals({s: (most, mine), other: (fewest, theirs)})
 
 
 def joint_distribution(prior: Any, channel: Any) -> Array:

@@ -49,17 +49,11 @@ class Chi2Ball(Cleaned):
 
     def lower(self) -> Array:
         """Compute the smallest value of every coordinate: Lemma 9, (36)."""
-        B, q = self.bound, self.center
-        # (36) multiplied out: no cancellation where q is small
-        return 2 * q**2 / (B + 2 * q + self._root())
+        return extreme(self.center, self.bound, -1)
 
     def upper(self) -> Array:
         """Compute the largest value of every coordinate: Lemma 9, (37)."""
-        return (self.bound + 2 * self.center + self._root()) / (2 * self.bound + 2)
-
-    def _root(self) -> Array:
-        B, q = self.bound, self.center
-        return np.sqrt(B * B + 4 * B * q * (1 - q))
+        return extreme(self.center, self.bound, 1)
 
     def minimum(self, c: Any) -> tuple[float, Array]:
         """Compute min c·R over the ball, and the R that attains it."""
@@ -132,6 +126,21 @@ class Chi2Ball(Cleaned):
 def bound_of(step: Any) -> Any:
     """Compute B from the step √(B + 1) − 1, without cancellation."""
     return step * (2 + step)
+
+
+def extreme(q: Array, B: Any, sign: int) -> Array:
+    """Compute the greatest or least R_u over {R : Σ q²/R ≤ B + 1}: Lemma 9, (36) and (37).
+
+    Args:
+        q: q_u, the entries of the centre.
+        B: the bound.
+        sign: 1 for the greatest, −1 for the least.
+    """
+    total = B + 2 * q + np.sqrt(B * B + 4 * B * q * (1 - q))
+    if sign > 0:
+        return np.asarray(total / (2 * B + 2))
+    # (36) multiplied out: no cancellation where q is small, and 0 for a value never seen without slack
+    return np.asarray(2 * q**2 / np.where(total > 0, total, 1.0))
 
 
 def least(c: Array, q: Array, bound: Array) -> tuple[Array, Array]:

@@ -131,24 +131,17 @@ class ExactCone:
         return excess, found
 
     def _cut(self, column: Array, pair: tuple[int, int], share: float) -> Cut:
-        """Build the member of F that tells a pair of secrets apart most, and its inequality.
-
-        P_s ∝ P̂_s √r_s makes the conditional distributions fit, by the Cauchy–Schwarz inequality.
-        """
+        """Build the member of F that tells a pair of secrets apart most, and its inequality."""
         s, z = pair
         a2 = self.F.shape[1]
         blocks = column.reshape(self.F.shape)
         step, other = share * self._steps[s], (1 - share) * self._steps[z]
-        given = self.F.given.copy()
-        given[s] = worst(-blocks[s], given[s], bound_of(step))
-        given[z] = worst(blocks[z], given[z], bound_of(other))
-        mass = self.F.secrets.copy()
-        mass[s] *= 1 + step
-        mass[z] *= 1 + other
+        mine = worst(-blocks[s], self.F.given[s], bound_of(step))
+        theirs = worst(blocks[z], self.F.given[z], bound_of(other))
         row = np.zeros(self.dimension)
-        row[z * a2 : (z + 1) * a2] = math.exp(self.epsilon) * given[z]
-        row[s * a2 : (s + 1) * a2] = -given[s]
-        return Cut(given * (mass / mass.sum())[:, None], pair, row)
+        row[z * a2 : (z + 1) * a2] = math.exp(self.epsilon) * theirs
+        row[s * a2 : (s + 1) * a2] = -mine
+        return Cut(self.F.with_conditionals({s: (mine, step), z: (theirs, other)}), pair, row)
 
     def half_shares(self) -> HalfCone:
         """Return the cone where each of two secrets may take half of the slack; it contains this one."""

@@ -332,13 +332,13 @@ class Renyi(Privacy):
         most, mean = math.exp((self.order - 1) * self.epsilon), matrix.mean(axis=0)
         cuts, most_noise = [], 0.0
         for x, z in permutations(range(len(matrix)), 2):
-            if self._power(matrix[x], matrix[z]) <= most * (1 + LEAST_EXCESS):
+            if renyi_power(matrix[x], matrix[z], self.order) <= most * (1 + LEAST_EXCESS):
                 continue
             low, high = 0.0, 1.0
             for _ in range(50):
                 share = (low + high) / 2
                 row, other = (1 - share) * matrix[[x, z]] + share * mean
-                low, high = (share, high) if self._power(row, other) > most else (low, share)
+                low, high = (share, high) if renyi_power(row, other, self.order) > most else (low, share)
             used = mean > 0
             row, other = (1 - high) * matrix[[x, z]][:, used] + high * mean[used]
             ratios = np.clip(np.unique((row / other).round(12)), 1 / LARGEST_RATIO, LARGEST_RATIO)
@@ -346,11 +346,18 @@ class Renyi(Privacy):
             most_noise = max(most_noise, high)
         return Outside(cuts, most_noise)
 
-    def _power(self, row: Array, other: Array) -> float:
-        """Compute Σ_y p_y^a q_y^(1−a)."""
-        p, q = row[row > 0], other[row > 0]
-        with np.errstate(divide="ignore", over="ignore"):
-            return float((p * (p / q) ** (self.order - 1)).sum())
+
+def renyi_power(row: Array, other: Array, order: float) -> float:
+    """Compute Σ_y p_y^a q_y^(1−a), the exponential of (a − 1) times the Rényi divergence.
+
+    Args:
+        row: p.
+        other: q.
+        order: a.
+    """
+    p, q = row[row > 0], other[row > 0]
+    with np.errstate(divide="ignore", over="ignore"):
+        return float((p * (p / q) ** (order - 1)).sum())
 
 
 PARTS = (

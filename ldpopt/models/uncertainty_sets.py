@@ -15,6 +15,7 @@ would leave one group that is often large and tells little.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -140,6 +141,20 @@ class Chi2Set(Cleaned):
     def lower_conditionals(self) -> Array:
         """Compute P^min_{u|s} as a matrix [s][u]: Lemmas 8 and 9."""
         return np.array([ball.lower() for ball in self.conditionals])
+
+    def with_conditionals(self, changed: Mapping[int, tuple[Array, Any]]) -> Array:
+        """Build the member in which some secrets have other conditional distributions than in p̂.
+
+        P_s ∝ P̂_s √r_s makes them fit, by the Cauchy–Schwarz inequality.
+
+        Args:
+            changed: for a secret s its P_{U|s}, and √r_s − 1; together they use the slack.
+        """
+        given, mass = self.given.copy(), self.secrets.copy()
+        for s, (row, step) in changed.items():
+            given[s] = row
+            mass[s] *= 1 + step
+        return given * (mass / mass.sum())[:, None]
 
     def contains(self, p: Any) -> bool:
         """Return whether the joint distribution p is a member (up to rounding)."""

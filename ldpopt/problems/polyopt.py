@@ -17,8 +17,6 @@ from ldpopt.core import certify, validate
 from ldpopt.core.exact import (
     conditional_entropy_above,
     dominates_polyopt_cone,
-    empirical_information,
-    robust_information,
 )
 from ldpopt.core.exact import merged_table as merged
 from ldpopt.core.form import Form, FormSolution, Stage, Status
@@ -113,13 +111,6 @@ class PolyOpt(TableProblem, ColumnProblem):
         if self.objective == "robust":
             return RobustInformation(self.merged[0].ball)
         return MutualInformation(self.merged[0].p_hat.ravel())
-
-    def value(self, answer: Mechanism) -> float:
-        """Compute I(X; Y) under p̂, or its guaranteed least value."""
-        F = self.uncertainty
-        robust = self.objective == "robust"
-        utility = RobustInformation(F.ball) if robust else MutualInformation(F.p_hat.ravel())
-        return float(utility(answer.matrix).sum())
 
     @property
     def inputs(self) -> Iterable[tuple[int, int]]:
@@ -258,11 +249,6 @@ class PolyOpt(TableProblem, ColumnProblem):
         asked = self.question
         seen = merged(asked.robust, asked.groups)
         return ConePrivacy(seen, asked.pairs) if asked.cone else RobustPrivacy(seen)
-
-    def claim(self, answer: Mechanism) -> float:
-        """Evaluate the utility by the checker's exact arithmetic, rounded down."""
-        exact = robust_information if self.objective == "robust" else empirical_information
-        return certify.value_below(exact(answer.matrix.tolist(), self.question.robust))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

@@ -19,7 +19,6 @@ import numpy as np
 from scipy.special import entr
 
 from ldpopt.core import certify, validate
-from ldpopt.core.exact import empirical_information
 from ldpopt.core.form import Form, FormSolution, Stage, Status
 from ldpopt.core.forms.column_program import Sublinear
 from ldpopt.core.forms.scalar_search import ScalarSearch
@@ -31,14 +30,13 @@ from ldpopt.core.validate import Array
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.models.cones import staircase_cone
 from ldpopt.models.uncertainty_sets import Chi2Set
-from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems._robust.response_shares import Apart, lines, member, rights
 from ldpopt.problems._robust.split_cells import SplitCells
 from ldpopt.problems.table_problem import (
     RobustPrivacy,
     TableProblem,
+    ceiling_of,
     inside,
-    secret_ceiling,
 )
 
 BOUND_SLACK, ROUNDING = 1e-12, 4e-15
@@ -176,7 +174,7 @@ class Reporting(TableProblem):
         # more secrets make too many staircase columns for the ceiling
         if found.point is None or self.uncertainty.shape[0] > 12:
             return found
-        ceiling = secret_ceiling(self.uncertainty, self.question.robust)
+        ceiling = ceiling_of(self.uncertainty.secrets, self.question.robust)
         return replace(found, bound=ceiling["ceiling"], proof=ceiling)
 
     def proven(self, solution: FormSolution) -> FormSolution:
@@ -196,14 +194,6 @@ class Reporting(TableProblem):
         found = self.mechanism(solution.point)
         rows = certify.repair(found.matrix, RobustPrivacy(self.question.robust))
         return Mechanism(rows, found.inputs, found.outputs)
-
-    def value(self, answer: Mechanism) -> float:
-        """Compute I(X; Y) under p̂, from the mechanism's matrix."""
-        return float(MutualInformation(self.uncertainty.p_hat.ravel())(answer.matrix).sum())
-
-    def claim(self, answer: Mechanism) -> float:
-        """Evaluate the utility by the checker's exact arithmetic, rounded down."""
-        return certify.value_below(empirical_information(answer.matrix.tolist(), self.question.robust))
 
     @cached_property
     def radii(self) -> Array:

@@ -16,10 +16,12 @@ from ldpopt.core.exact import (
     AUDIT_ERROR,
     RobustStatement,
     conditional_entropy_above,
+    empirical_information,
     in_polyopt_cone,
     is_confidence_member,
     is_robustly_private,
     read_robust_question,
+    robust_information,
     tells_apart,
 )
 from ldpopt.core.highs import solve_listed
@@ -29,6 +31,7 @@ from ldpopt.core.problem import Problem, Subject
 from ldpopt.core.validate import Array
 from ldpopt.measures.rldp_level import Level, rldp_level
 from ldpopt.models.cones import staircase_cone
+from ldpopt.models.robust_information import RobustInformation
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation
 
@@ -94,6 +97,25 @@ class TableProblem(Problem):
     def uncertainty(self) -> Chi2Set:
         """The confidence set F."""
         return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+
+    @cached_property
+    def information(self) -> MutualInformation | RobustInformation:
+        """I(X; Y) under p̂, or its guaranteed least value over F where the question asks for that."""
+        F = self.uncertainty
+        return RobustInformation(F.ball) if self._is_robust else MutualInformation(F.p_hat.ravel())
+
+    @property
+    def _is_robust(self) -> bool:
+        return getattr(self, "objective", "empirical") == "robust"
+
+    def value(self, answer: Mechanism) -> float:
+        """Evaluate the information from the mechanism's matrix."""
+        return float(self.information(answer.matrix).sum())
+
+    def claim(self, answer: Mechanism) -> float:
+        """Evaluate the information by the checker's exact arithmetic, rounded down."""
+        exact = robust_information if self._is_robust else empirical_information
+        return certify.value_below(exact(answer.matrix.tolist(), self.question.robust))
 
     def subject(self, mechanism: Mechanism) -> Subject:
         """Describe that s is hidden against every distribution of F."""
@@ -172,14 +194,6 @@ def robust_subject(mechanism: Mechanism, uncertainty: Chi2Set, epsilon: float) -
         epsilon: the level ε that is promised, in nats.
     """
     return Subject.of_pairs(mechanism, uncertainty.p_hat, uncertainty, {"robust": epsilon})
-
-
-def secret_ceiling(F: Chi2Set, question: RobustStatement) -> dict[str, Any]:
-    """Bound every mechanism private against F by max I(S; Y) + H(U | S), with a proof.
-
-    I(X; Y) = I(S; Y) + I(U; Y | S); as p̂ ∈ F, the channel from S to Y is ε-LDP.
-    """
-    return ceiling_of(F.p_hat.sum(axis=1), question)
 
 
 def ceiling_of(secret: Array, question: RobustStatement) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ldpopt.core.validate import Array
-from ldpopt.measures.rldp_level import excesses
+from ldpopt.models.chi2_cone import ExactCone
 from ldpopt.models.uncertainty_sets import Chi2Set
 
 SCAN, ROUNDS = 6, 8
@@ -104,7 +104,7 @@ def tightened(matrix: Array, F: Chi2Set, epsilon: float) -> Array:
     """Give every column of a mechanism the level ε, where possible, by adding or removing a constant.
 
     A constant c that is added to a column T moves every P_{y|s} by c, so T + c is private against F if
-    and only if c ≥ excess(T) / (e^ε − 1), see :func:`ldpopt.measures.rldp_level.excesses`. If
+    and only if c ≥ excess(T) / (e^ε − 1), see :meth:`ldpopt.models.chi2_cone.ExactCone.excess`. If
     c < 0, a share of a constant release is removed, and the information rises. Entries stay at least 0,
     so nothing can be removed from a column that has a zero.
 
@@ -114,7 +114,8 @@ def tightened(matrix: Array, F: Chi2Set, epsilon: float) -> Array:
         epsilon: the level, in nats.
     """
     allowed = epsilon * (1 - SLACK)
-    added = np.maximum(excesses(matrix, F, allowed) / math.expm1(allowed), -matrix.min(axis=0))
+    excess = ExactCone(F, allowed).excess(matrix)[0].max(axis=1)
+    added = np.maximum(excess / math.expm1(allowed), -matrix.min(axis=0))
     moved = matrix + added
     kept = moved.any(axis=0)
     return moved[:, kept] / moved[:, kept].sum(axis=1, keepdims=True)

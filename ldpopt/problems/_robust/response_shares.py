@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.validate import Array
+from ldpopt.models.chi2_ball import bound_of, extreme
 from ldpopt.models.uncertainty_sets import Chi2Set
 
 IntArray = NDArray[np.int64]
@@ -103,14 +104,7 @@ def extremes(F: Chi2Set, s: IntArray, value: IntArray, share: Array, sign: int) 
         share: the shares of the slack, from 0 to 1.
         sign: 1 for the greatest, −1 for the least.
     """
-    q = F.given[s, value]
-    root = share * F.slack / F.secrets[s]
-    b = root * (2 + root)
-    spread = np.sqrt(b * b + 4 * b * q * (1 - q))
-    if sign > 0:
-        return (b + 2 * q + spread) / (2 * b + 2)
-    below = b + 2 * q + spread
-    return 2 * q**2 / np.where(below > 0, below, 1.0)  # 0 for a value never seen, if there is no slack
+    return extreme(F.given[s, value], bound_of(share * F.slack / F.secrets[s]), sign)
 
 
 def golden(function: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
@@ -145,20 +139,18 @@ def member(F: Chi2Set, secrets: tuple[int, int], values: tuple[int, int], share:
         values: the value of each.
         share: the share of the slack of the first.
     """
-    given = F.given.copy()
-    mass = F.secrets.copy()
-    parts = ((1, share), (-1, 1 - share))
+    changed, parts = {}, ((1, share), (-1, 1 - share))
     for s, v, (sign, part) in zip(secrets, values, parts, strict=True):
         R = min(max(float(extremes(F, np.array(s), np.array(v), np.array(part), sign)), 0.0), 1.0)
-        rest = given[s].copy()
+        rest = F.given[s].copy()
         rest[v] = 0.0
         if not rest.any():
             rest = np.ones_like(rest)
             rest[v] = 0.0
-        given[s] = rest / rest.sum() * (1 - R)
-        given[s][v] = R
-        mass[s] *= 1 + part * F.slack / F.secrets[s]
-    return given * (mass / mass.sum())[:, None]
+        rest *= (1 - R) / rest.sum()
+        rest[v] = R
+        changed[s] = rest, part * F.slack / F.secrets[s]
+    return F.with_conditionals(changed)
 
 
 class Apart(NamedTuple):
