@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -49,15 +50,19 @@ def utility(mechanism: Channel, prior: Prior, method: str, seed: int) -> Estimat
     prior = dirichlet_prior("the asymptotic utility", prior)
     a = prior.size
     if isinstance(mechanism, SetMechanism):
-        expected = expected_value(_set_log_det(mechanism), mechanism.epsilon(), prior, method, seed)
+        informed = partial(mechanism_information, mechanism=mechanism)
     else:
         W = merged(mechanism.matrix)
+        informed = partial(information, columns=W)
         if W.shape[1] == a and method != "monte-carlo":
             # det(Qᵀ D Q) = det(Q)² Π 1/(Qp)_y, (D.10)
             log_det = 2 * float(np.linalg.slogdet(W)[1]) - float(prior.expected_log(W).sum())
-            expected = Estimate(log_det)
-        else:
-            expected = expected_value(_dense_log_det(W), mechanism.epsilon(), prior, method, seed)
+            return Estimate(log_det).through(1 / (2 * a - 2), -HALF_LOG_2PIE)
+
+    def log_det_of(points: Array) -> Array:
+        return np.asarray(np.linalg.slogdet(informed(points))[1])
+
+    expected = expected_value(log_det_of, mechanism.epsilon(), prior, method, seed)
     return expected.through(1 / (2 * a - 2), -HALF_LOG_2PIE)
 
 
@@ -88,14 +93,6 @@ def participation_bound(epsilon: float, a: int, prior: Prior | None = None) -> f
     least = -HALF_LOG_2PIE + a * math.log(a) / (2 * a - 2)
     identity = least if prior is None else unobfuscated_utility(prior)
     return math.exp(min(0.0, 2 * (utility_bound(epsilon, a) - identity)))
-
-
-def _dense_log_det(W: Array) -> LogDet:
-    return lambda points: np.linalg.slogdet(information(points, W))[1]
-
-
-def _set_log_det(mechanism: SetMechanism) -> LogDet:
-    return lambda points: np.linalg.slogdet(mechanism_information(points, mechanism))[1]
 
 
 def expected_value(f: LogDet, epsilon: float, prior: Dirichlet, method: str, seed: int) -> Estimate:

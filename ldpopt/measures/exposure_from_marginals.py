@@ -161,7 +161,12 @@ def best_choice(form: ThresholdSearch, limits: Limits = UNLIMITED) -> Choice:
     """
     if form.rule.startswith("theorem-3"):
         return _pareto_merge(form, limits)
-    return _water_filling(form, limits) if form.rule == "theorem-2" else _coordinate_search(form, limits)
+    if form.rule == "theorem-2-tight":
+        return _coordinate_search(form, limits)
+    best = Choice((1.0,) * len(form.marginals), 0, 1.0)
+    for pivot in range(len(form.marginals)):
+        best = _best_caps(form, pivot, best, limits)
+    return best
 
 
 # ---------------------------------------------------------------- Theorem 3
@@ -234,13 +239,6 @@ def round_off(x: float) -> float:
     0.3
     """
     return float(f"{x:.15g}")
-
-
-def _water_filling(form: ThresholdSearch, limits: Limits) -> Choice:
-    best = Choice((1.0,) * len(form.marginals), 0, 1.0)
-    for pivot in range(len(form.marginals)):
-        best = _best_caps(form, pivot, best, limits)
-    return best
 
 
 def _best_caps(form: ThresholdSearch, pivot: int, best: Choice, limits: Limits) -> Choice:

@@ -127,7 +127,10 @@ def distribution_utility(
     """
     W, n = _prepare(m, prior, n, method, draws)
     whole = information_about_p(np.eye(prior.size), prior, n, method, draws, seed)
-    return _ratio(information_about_p(W, prior, n, method, draws, seed), whole)
+    part = information_about_p(W, prior, n, method, draws, seed)
+    value = min(1.0, float(part) / float(whole))
+    error = (part.error + abs(value) * whole.error) / abs(float(whole))
+    return Estimate(value, error, part.method)
 
 
 def tally_utility(
@@ -326,10 +329,3 @@ def _known(m: Channel | ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
     """Return the matrix and the distribution of its inputs."""
     W = matrix_of(m)
     return W, distribution_over(len(W), "p", p)
-
-
-def _ratio(part: Estimate, whole: Estimate) -> Estimate:
-    """Compute the share of the whole, at most 1."""
-    value = min(1.0, float(part) / float(whole))
-    error = (part.error + abs(value) * whole.error) / abs(float(whole))
-    return Estimate(value, error, part.method)

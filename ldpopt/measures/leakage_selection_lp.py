@@ -95,7 +95,7 @@ class PriceLP:
             most_rounds: the most rounds of cuts.
         """
         m = self.form.matrix.shape[0]
-        weights = self._uniform()
+        weights = 1.0 / np.bincount(self.form.groups)[self.form.groups]
         best_prices, best_bound = self._top, leakage_selection.price_bound(self.form, self._top)
         rounds = 0
         outputs, levels, _ = self._separate(weights, np.full(len(self._top), np.inf))
@@ -114,10 +114,6 @@ class PriceLP:
             if best_bound <= max(stop, reached * (1 + 1e-12)):
                 break
         return Relaxed(weights, best_prices, best_bound, rounds, len(self._cut_outputs))
-
-    def _uniform(self) -> Array:
-        sizes = np.bincount(self.form.groups)
-        return 1.0 / sizes[self.form.groups]
 
     def _solved(self, limits: Limits) -> bool:
         """Return whether the LP came to its optimum; if not, the prices so far stay valid."""

@@ -66,11 +66,10 @@ def covered_most(matrix: Array, groups: Sequence[Sequence[int]]) -> Covered:
     best, tree = search.run(form, leakage_selection.improve(form, leakage_selection.greedily(form)))
     starts = ([int(rng.choice(list(rows))) for rows in groups] for _ in range(STARTS))
     others = (leakage_selection.improve(form, np.array(start)) for start in starts)
-    found = {tuple(chosen.tolist()): _amount(form, chosen) for chosen in [best, *others]}
+    found = {
+        tuple(chosen.tolist()): float(leakage_selection.covered(form.matrix, chosen).sum())
+        for chosen in [best, *others]
+    }
     ranked = sorted(found, key=lambda chosen: -found[chosen])
     amounts = [found[chosen] for chosen in ranked]
     return Covered([list(chosen) for chosen in ranked], amounts, tree, search.bound)
-
-
-def _amount(form: SelectionProgram, chosen: leakage_selection.Selection) -> float:
-    return float(leakage_selection.covered(form.matrix, chosen).sum())

@@ -82,9 +82,6 @@ class MisspecifiedSupport:
 
     # ---------------------------------------------------------------- randomised response
 
-    def _kept(self, size: int, epsilon: float) -> float:
-        return math.exp(_log_minus_1(epsilon) - self._log_weight(size, epsilon))
-
     def _log_weight(self, size: int, epsilon: float) -> float:
         """Compute log (N_B + E − 1)."""
         return float(np.logaddexp(log_count(self.tau, self.known + size), _log_minus_1(epsilon)))
@@ -92,12 +89,10 @@ class MisspecifiedSupport:
     def response_bounds(self, epsilon: float) -> LeakageBounds:
         """Bound the SML of randomised response, proven for any number of missed categories."""
         HistogramRandomizedResponse(self.tau, self.known, epsilon)
-        own = np.array([self._kept(b, epsilon) for b in range(self.missed + 1)])
         sizes = range(self.missed + 1)
-        reach = reach_matrix(
-            [log_reaching(self.tau, self.known, i) for i in sizes],
-            [self._log_weight(b, epsilon) for b in sizes],
-        )
+        weights = [self._log_weight(b, epsilon) for b in sizes]
+        own = np.exp(_log_minus_1(epsilon) - np.array(weights))
+        reach = reach_matrix([log_reaching(self.tau, self.known, i) for i in sizes], weights)
         secrets = self.tau + 1
         free = max(secrets - self.missed, 0)
         low, high = cover_bounds(reach, secrets, free=free, own=own)
@@ -199,7 +194,8 @@ def cover_bounds(
     ratios = subset_ratios(k)
     prices, shares = _best_prices(reach, ratios, own, secrets)
     trials = (prices, np.zeros(k + 1))
-    high = min(float(u.sum() + secrets * _gains(reach, ratios, own, u).max()) for u in trials)
+    gains = [own + np.maximum(reach - ratios * u, 0).sum(axis=1) for u in trials]
+    high = min(float(u.sum() + secrets * gain.max()) for u, gain in zip(trials, gains, strict=True))
     free = secrets if free is None else free
     some = _rounded(shares, free)
     none = np.zeros(k + 1, np.int64)
@@ -236,11 +232,6 @@ def subset_ratios(k: int) -> Array:
     i = np.where(inside, i, 0)
     logs = gammaln(b + 1) - gammaln(b - i + 1) - gammaln(k + 1) + gammaln(k - i + 1)
     return np.where(inside, np.exp(logs), 0.0)
-
-
-def _gains(reach: Array, ratios: Array, own: Array, prices: Array) -> Array:
-    """Compute what a secret gains above the prices, by the size of its set."""
-    return own + np.maximum(reach - ratios * prices, 0).sum(axis=1)
 
 
 def _best_prices(reach: Array, ratios: Array, own: Array, secrets: int) -> tuple[Array, Array]:

@@ -120,7 +120,9 @@ def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) ->
         if found.level >= most * (1 - ROUNDING):
             break
         columns = _columns(uses, chosen)
-        worth = np.flatnonzero(_above(columns, uncertainty, found.level))
+        worth = np.arange(columns.shape[1])
+        if isinstance(uncertainty, Chi2Set):
+            worth = np.flatnonzero(_simplex_levels(columns, uncertainty) > found.level)
         if len(worth):
             best = rldp_level(columns[:, worth], uncertainty)
             if best.level > found.level:
@@ -263,13 +265,6 @@ def _columns(uses: list[_Use], chosen: NDArray[np.int64]) -> Array:
         found = np.add.reduce([f[:, which] for f, which in zip(factors, chosen.T, strict=True)])
         relative = np.maximum(found - found.max(axis=0), LEAST_LOG)
         return np.where(np.isneginf(found), 0.0, np.exp(relative))
-
-
-def _above(columns: Array, uncertainty: Uncertainty, level: float) -> NDArray[np.bool_]:
-    """Select the columns that may have a level above the given one."""
-    if not isinstance(uncertainty, Chi2Set):
-        return np.ones(columns.shape[1], dtype=bool)
-    return _simplex_levels(columns, uncertainty) > level
 
 
 def _simplex_levels(columns: Array, F: Chi2Set) -> Array:

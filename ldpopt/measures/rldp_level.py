@@ -92,11 +92,16 @@ def rldp_level(mechanism: Channel | Any, uncertainty: Uncertainty) -> Level:
     if isinstance(uncertainty, AllDistributions):
         return _level_of_all(columns)
     if isinstance(uncertainty, Single):
-        return _level_of_one(columns, uncertainty.p)
+        p = uncertainty.p
+        given = np.einsum("su,suy->sy", p / p.sum(axis=1, keepdims=True), columns)
+        level, y, s, other = _worst(given, given)
+        return Level(level, y, s, other, p.copy(), level)
     if isinstance(uncertainty, Chi2Set):
         return _level_of_chi2(columns, uncertainty)
     if isinstance(uncertainty, ConvexSet):
-        return _level_of_convex(matrix, uncertainty)
+        found, F = worst_place(matrix, uncertainty.exact, UNLIMITED), uncertainty
+        most = max(product_level(matrix, F.exact), found.level)
+        return Level(found.level, found.y, found.s, found.z, F.table(found.witness.tolist()), most)
     raise InvalidInputError(
         "the uncertainty set must be AllDistributions, Single, Chi2Set or ConvexSet, not "
         f"{type(uncertainty).__name__}"
@@ -120,12 +125,6 @@ def _level_of_all(columns: Array) -> Level:
     witness[s, columns[s, :, y].argmax()] = 0.5
     witness[other, columns[other, :, y].argmin()] = 0.5
     return Level(level, y, s, other, witness, level)
-
-
-def _level_of_one(columns: Array, p: Array) -> Level:
-    given = np.einsum("su,suy->sy", p / p.sum(axis=1, keepdims=True), columns)
-    level, y, s, other = _worst(given, given)
-    return Level(level, y, s, other, p.copy(), level)
 
 
 def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
@@ -156,13 +155,6 @@ def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
             level, share = found, x
             y, s, other = place
     return Level(level, y, s, other, _witness(columns, F, y, s, other, share), product_level)
-
-
-def _level_of_convex(matrix: Array, F: ConvexSet) -> Level:
-    found = worst_place(matrix, F.exact, UNLIMITED)
-    witness = F.table(found.witness.tolist())
-    product = product_level(matrix, F.exact)
-    return Level(found.level, found.y, found.s, found.z, witness, max(product, found.level))
 
 
 def _levels(columns: Array, F: Chi2Set, places: NDArray[np.int64]) -> Array:

@@ -58,7 +58,8 @@ class DifferenceSet:
         result = np.zeros((len(group), len(group)))
         for y, g in enumerate(group):
             for d in self.elements:
-                result[place[_add(g, d, self.moduli)], y] = 1
+                moved = tuple((i + j) % n for i, j, n in zip(g, d, self.moduli, strict=True))
+                result[place[moved], y] = 1
         return result
 
 
@@ -74,10 +75,6 @@ def is_difference_set(design: DifferenceSet) -> bool:
 
 def _group(moduli: tuple[int, ...]) -> Iterator[Element]:
     return product(*(range(n) for n in moduli))
-
-
-def _add(a: Element, b: Element, moduli: tuple[int, ...]) -> Element:
-    return tuple((i + j) % n for i, j, n in zip(a, b, moduli, strict=True))
 
 
 # ---------------------------------------------------------------- constructions

@@ -159,14 +159,13 @@ class BlockCone:
         if a2 > FEW:
             return 1 << self.dimension
         products = [self.product(None)] if self.dimension > FEW else list(self.products())
-        listed = sum(math.prod(self._block_sizes(product)) for product in products)
+        listed = 0
+        for product in products:
+            pairs = enumerate(zip(*product, strict=True))
+            listed += math.prod(self.vertices(s, low, high).shape[1] for s, (low, high) in pairs)
         if self.dimension > FEW and self.pairs == "distinct":
             listed *= 1 + sum(len(self.breakpoints(s)) for s in range(a1))
         return listed
-
-    def _block_sizes(self, product: Product) -> list[int]:
-        pairs = enumerate(zip(*product, strict=True))
-        return [self.vertices(s, low, high).shape[1] for s, (low, high) in pairs]
 
     def rays(self) -> Array:
         """Return all generators, each once."""

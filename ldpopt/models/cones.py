@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import permutations
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
@@ -93,12 +94,9 @@ class SecretCone:
 
     def inequalities(self) -> Array:
         """Return a matrix A with one row per constraint: the cone is {T : A T ≥ 0}."""
-        return np.array(list(self._rows()))
-
-    def _rows(self) -> Iterator[Array]:
         E, unit = math.exp(self.epsilon), np.eye(self.dimension)
-        for x, s in enumerate(self.secrets):
-            yield from (E * unit[z] - unit[x] for z, t in enumerate(self.secrets) if s != t)
+        pairs = permutations(enumerate(self.secrets), 2)
+        return np.array([E * unit[z] - unit[x] for (x, s), (z, t) in pairs if s != t])
 
     def level(self, matrix: Array) -> float:
         """Compute the largest log W[x,y]/W[x',y] over outputs and pairs of secrets; it may be inf.

@@ -79,7 +79,8 @@ class Polyhedron(Cleaned):
             for s, z in permutations(range(self.shape[0]), 2):
                 factor = math.exp(worst)
                 while True:
-                    R = self._worst(self._cost(column, s, z, factor))
+                    found = self._largest(self._cost(column, s, z, factor))
+                    R = np.asarray(found.x).reshape(self.shape)
                     blocks = column.reshape(self.shape)
                     top, bottom = R[s] @ blocks[s], R[z] @ blocks[z]
                     if top <= factor * bottom * (1 + 1e-13):
@@ -90,9 +91,11 @@ class Polyhedron(Cleaned):
                 worst = math.log(factor)
         return worst
 
-    def _worst(self, cost: Array) -> Array:
-        found = linprog(-cost, A_ub=-self.A, b_ub=self.b, **self._rows())
-        return np.asarray(found.x).reshape(self.shape)
+    def _largest(self, cost: Array) -> Any:
+        """Maximise cost·R over D, in which every R_s sums to 1."""
+        a1, a2 = self.shape
+        sums = np.kron(np.eye(a1), np.ones(a2))
+        return linprog(-cost, -self.A, self.b, sums, np.ones(a1), bounds=(0, None))
 
     def multipliers(self, column: Array, pair: tuple[int, int], epsilon: float) -> Array:
         """Find the w of the lemma that makes its left side least.
@@ -102,8 +105,7 @@ class Polyhedron(Cleaned):
             pair: the secrets s and z.
             epsilon: the level, in nats.
         """
-        cost = self._cost(column, *pair, math.exp(epsilon))
-        found = linprog(-cost, A_ub=-self.A, b_ub=self.b, **self._rows())
+        found = self._largest(self._cost(column, *pair, math.exp(epsilon)))
         return np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
 
     def is_private(self, matrix: Array, epsilon: float) -> bool:

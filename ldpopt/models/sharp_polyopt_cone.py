@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, permutations
+from itertools import islice, permutations, product
 
 import numpy as np
 
@@ -65,17 +65,13 @@ class FacetCone:
         for s in range(a1):
             for t in range(a1):
                 if s != t or self.pairs == "all":
-                    rows += [
-                        self._row(s, V, t, E * W) for V in self.polytopes[s] for W in self.polytopes[t]
-                    ]
+                    for V, W in product(self.polytopes[s], self.polytopes[t]):
+                        row = np.zeros(self.uncertainty.shape)
+                        row[t] += E * W
+                        row[s] -= V
+                        rows.append(row.reshape(1, -1))
         stacked = np.vstack(rows)
         return stacked[np.abs(stacked).max(axis=1) > 0]
-
-    def _row(self, s: int, V: Array, t: int, W: Array) -> Array:
-        row = np.zeros(self.uncertainty.shape)
-        row[t] += W
-        row[s] -= V
-        return row.reshape(1, -1)
 
     def level(self, matrix: Array) -> float:
         """Compute the largest log max V·T_s / min V'·T_s' over constrained pairs; it may be inf."""

@@ -279,7 +279,11 @@ class ComposedProblem(Problem):
             dual = raised
         plain = {**solution.proof, "dual": dual, "prices": prices}
         proven = certify.value_above(program_bound(read_program_proof(plain, asked), asked))
-        return replace(solution, bound=self._signed(proven), proof=_short(plain))
+        return replace(
+            solution,
+            bound=self._signed(proven),
+            proof={k: part for k, part in plain.items() if part != []},
+        )
 
     def _signed(self, gain: float) -> float:
         """Return a gain as the value of the objective: a loss is a negative gain."""
@@ -384,8 +388,3 @@ def _raised(proof: ProgramProof, asked: ProgramQuestion) -> list[float] | None:
             return None
         dual, step = dual + step, 2 * step
     return None
-
-
-def _short(plain: dict[str, Any]) -> dict[str, Any]:
-    """Leave out of a proof what is empty."""
-    return {name: part for name, part in plain.items() if not (isinstance(part, list) and not part)}

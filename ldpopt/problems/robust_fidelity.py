@@ -120,14 +120,11 @@ class RobustFidelity(Problem):
             return replace(solution, bound=least, proof=None)
         return replace(solution, bound=certify.value_below(found))
 
-    def _privacy(self) -> Privacy:
-        """Return what the repair keeps: membership in the cone that the proof is about."""
-        robust = self.question.robust
-        return self.cone if robust is None else ConePrivacy(robust, "distinct")
-
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism, private in exact arithmetic."""
-        rows = certify.repair_mixed(solution.point, self._privacy())
+        robust = self.question.robust
+        kept: Privacy = self.cone if robust is None else ConePrivacy(robust, "distinct")
+        rows = certify.repair_mixed(solution.point, kept)
         a1, a2 = self.table.shape
         inputs = product(range(a1), range(a2)) if a2 > 1 else range(a1)
         return Mechanism(rows, inputs=inputs)

@@ -29,7 +29,7 @@ from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem, Subject
 from ldpopt.core.validate import Array
-from ldpopt.measures.rldp_level import Level, rldp_level
+from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.cones import staircase_cone
 from ldpopt.models.robust_information import RobustInformation
 from ldpopt.models.uncertainty_sets import Chi2Set
@@ -134,13 +134,16 @@ def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
     """
     found = rldp_level(mechanism, uncertainty)
     witness = inside(found.witness, uncertainty)
-    proven = _is_attained(mechanism, found, witness) and (
-        not _is_extreme(found, uncertainty)
-        or is_robustly_private(
-            mechanism.matrix.tolist(), _question(uncertainty, 1.0), Fraction(found.level) + AUDIT_ERROR
-        )
-    )
-    if not proven:
+    rows, level = mechanism.matrix.tolist(), Fraction(found.level)
+    exact = [[Fraction(entry) for entry in row] for row in witness.tolist()]
+    if not tells_apart(rows, exact, (found.s, found.other), found.y, level):
+        return {}
+    # for a higher level, a smaller positive cell, or more slack over the probability of the rarest
+    # secret, floats may miss a level by 1e-9
+    rarest = uncertainty.p_hat[uncertainty.p_hat > 0].min()
+    wide = uncertainty.slack > 1e3 * uncertainty.secrets.min()
+    extreme = found.level > 10.0 or rarest < 1e-6 or wide
+    if extreme and not is_robustly_private(rows, _question(uncertainty, 1.0), level + AUDIT_ERROR):
         return {}
     return {
         "level": found.level,
@@ -148,22 +151,6 @@ def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
         "secrets": [found.s, found.other],
         "witness": witness.tolist(),
     }
-
-
-def _is_attained(mechanism: Mechanism, found: Level, witness: Array) -> bool:
-    """Return whether the witness attains the level, in exact arithmetic."""
-    exact = [[Fraction(entry) for entry in row] for row in witness.tolist()]
-    pair = found.s, found.other
-    attained = tells_apart(mechanism.matrix.tolist(), exact, pair, found.y, Fraction(found.level))
-    return attained is True
-
-
-def _is_extreme(found: Level, F: Chi2Set) -> bool:
-    rarest = F.p_hat[F.p_hat > 0].min()
-    # for a higher level, a smaller positive cell, or more slack over the probability of the rarest
-    # secret, floats may miss a level by 1e-9
-    wide = F.slack > 1e3 * F.secrets.min()
-    return bool(found.level > 10.0 or rarest < 1e-6 or wide)
 
 
 def inside(witness: Array, uncertainty: Chi2Set) -> Array:

@@ -52,7 +52,8 @@ class SplitCells:
             return -math.inf  # the cells beside it hold all of its splits
         information = self.parts.lines(ends, self._worth(ends[0]), self._worth(ends[1]))
         self.found[cell] = self._duals(ends, information)
-        self.open = {other for other in self.open if not _inside(cell, other)} | {cell}
+        halved = {other for other in self.open if other[0] <= cell[0] and cell[1] <= other[1]}
+        self.open = self.open - halved | {cell}
         duals = self.found[cell]
         if not self.parts.conditional:
             duals = [beta for beta in duals for _ in (0, 1)]
@@ -105,10 +106,6 @@ class SplitCells:
         }
         bound = BlockCells(self.question, proof).bound()
         return math.nextafter(float(bound), math.inf), proof
-
-
-def _inside(cell: Cell, other: Cell) -> bool:
-    return other[0] <= cell[0] and cell[1] <= other[1]
 
 
 def _floats(exact: Sequence[Fraction]) -> Array:
