@@ -46,7 +46,7 @@ from ..kernel.proofs.private_rows import (
     stochastic,
 )
 from ..kernel.proofs.quadratic_forms import QuadraticForm
-from ..kernel.proofs.query_bound import BlockCone, clear_error, dual_error
+from ..kernel.proofs.query_bound import clear_error, dominated_on_polyopt, dual_error
 from ..kernel.proofs.robust_privacy import robust_audit, robust_members
 from ..kernel.proofs.second_moments import inverse_information
 from ..kernel.reading import UnreadableError
@@ -174,7 +174,7 @@ def bound_below(question: Queries, proof: dict[str, Any] | None) -> Fraction | N
 
     def dominated(form: QuadraticForm) -> bool:
         if question.robust is not None:
-            return BlockCone(question.robust).dominated(form)
+            return dominated_on_polyopt(form, question.robust)
         return form.on_corners(question.secrets, exp_above(question.epsilon))
 
     return dual_error(question.p, question.queries, proof["Y"], proof["beta"], dominated)
