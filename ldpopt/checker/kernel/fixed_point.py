@@ -38,6 +38,11 @@ def units_up(x: Rational | Decimal, bits: int = BITS) -> int:
     return -((-top << bits) // bottom)
 
 
+def dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
+    """Compute Σ a b, exactly."""
+    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
+
+
 def subset_sums(numbers: Sequence[Any]) -> list[Any]:
     """Compute the sums over all subsets, by the bits of their number."""
     sums = [0]

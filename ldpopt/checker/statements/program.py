@@ -302,7 +302,7 @@ def _column_question(plain: dict[str, Any]) -> Question:
     given = {"prior": rows[0]} if utility in OF_A_PRIOR and len(rows) == 1 else {"hypotheses": rows}
     given |= {key: plain[key] for key in ("weights", "order") if key in plain}
     asked = question({**found, "maximise": {utility: given}})
-    epsilon, order = asked.parts[0].epsilon, asked.objective.order
+    epsilon, order = asked.parts[0].epsilon, plain.get("order")
     if order is not None and (Fraction(order) - 1) * Fraction(epsilon) > MOST_LOG_POWER:
         raise UnreadableError(
             f"(order - 1) * epsilon must be at most {MOST_LOG_POWER}, not ({order!r} - 1) * {epsilon!r}"

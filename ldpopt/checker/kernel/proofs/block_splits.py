@@ -253,7 +253,7 @@ def _dominates(dual: Sequence[Any], level: float, prior: Sequence[Fraction]) -> 
     """Return whether β·v ≥ μ(v) for every column v whose entries differ by e^level at most."""
     if math.isinf(level):
         return None
-    return corners.dominates(dual, range(len(prior)), level, "mutual-information", [prior])
+    return corners.dominates(dual, range(len(prior)), level, [prior])
 
 
 # ---------------------------------------------------------------- the claims

@@ -96,15 +96,9 @@ def _ends_of_log(w: int, q: int) -> tuple[int, int]:
     return -found - LOG_ERROR - 1, -found
 
 
-def divergence(name: str, pair: Sequence[Vector], order: float | None) -> Gain:
-    """Take q1 f(q0/q1), q_i = p_i·w, with its limit where q1 = 0.
-
-    Args:
-        name: which f; see :class:`.two_hypotheses.Divergence`.
-        pair: p0 and p1.
-        order: of renyi.
-    """
-    known, linear = Divergence(name, order), Linear(pair)
+def divergence(known: Divergence, pair: Sequence[Vector]) -> Gain:
+    """Take q1 f(q0/q1), q_i = p_i·w for the p_i of a pair, with its limit where q1 = 0."""
+    linear, (name, order) = Linear(pair), known
 
     def gain(column: Sequence[Rational]) -> Interval:
         q0, q1 = linear.at(column)

@@ -23,15 +23,15 @@ bounds hold for any guess.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..arithmetic import ONE, Interval, above, below, enclose, exp, total
 from ..budget import UndecidedError, tick
-from ..fixed_point import BITS, UNIT, units_up
-from .piecewise_linear import linear_pieces, pieces_within
+from ..fixed_point import BITS, UNIT, Vector, dot, units_up
+from .column_utilities import information
+from .piecewise_linear import pieces_within
 from .private_cone import Box, boxes
 from .two_hypotheses import Divergence, DivergenceSearch
 
@@ -44,10 +44,9 @@ def dominates(
     dual: Sequence[float | Fraction],
     secrets: Sequence[Any],
     epsilon: float,
-    utility: str,
     distributions: Sequence[Sequence[Fraction]],
-    weights: Sequence[Fraction] = (),
-    order: float | None = None,
+    pieces: Sequence[Vector] | None = None,
+    divergence: Divergence | None = None,
 ) -> bool | None:
     """Return whether β·v ≥ g(v) for every private column v; None if they are too close to tell.
 
@@ -55,23 +54,20 @@ def dominates(
         dual: β, an entry per input.
         secrets: the secret of each input.
         epsilon: the level ε, in nats.
-        utility: "mutual-information" or "guessing", or the name of a utility of hypotheses.
         distributions: the prior, or the hypotheses, each summing to exactly 1.
-        weights: the probabilities of the hypotheses of bayes.
-        order: the order of renyi.
+        pieces: the a_i of a piecewise linear g.
+        divergence: which divergence of two hypotheses g is; without either it is information.
     """
-    pieces = linear_pieces(utility, distributions, weights)
-    beta = [enclose(b) for b in dual]
+    exact = [Fraction(b) for b in dual]
     powers = [ONE, exp(epsilon), exp(2 * Fraction(epsilon))]
     found: bool | None = True
     for box in boxes(secrets):
-        if utility == "mutual-information":
-            holds = InformationSearch(beta, distributions[0], box, powers, epsilon).holds()
-        elif pieces is None:
-            divergence = Divergence(utility, order)
-            holds = DivergenceSearch(beta, distributions, box, powers, divergence).holds()
+        if pieces is not None:
+            holds = pieces_within(pieces, exact, box, powers)
+        elif divergence is not None:
+            holds = DivergenceSearch(exact, distributions, box, powers, divergence).holds()
         else:
-            holds = pieces_within(pieces, dual, box, powers)
+            holds = InformationSearch(exact, distributions[0], box, powers, epsilon).holds()
         if holds is False:
             return False
         found = found and holds
@@ -82,13 +78,12 @@ def dominates(
 
 
 class Item(NamedTuple):
-    """What raising one of ``copies`` like entries from low to high adds; in units, enclosed."""
+    """What raising one of several like entries from low to high adds; in units, the weight enclosed."""
 
     gain: int
-    least_gain: int
     weight: int
     least_weight: int
-    copies: int
+    inputs: list[int]
 
 
 class Node(NamedTuple):
@@ -104,37 +99,38 @@ class InformationSearch:
 
     def __init__(
         self,
-        beta: list[Interval],
+        dual: Sequence[Fraction],
         prior: Sequence[Fraction],
         box: Box,
         powers: list[Interval],
         epsilon: float,
     ) -> None:
+        self.dual, self.prior, self.box, self.E = dual, prior, box, Fraction(powers[1].low)
         own = [powers[j] * enclose(j * Fraction(epsilon)) for j in range(3)]  # E^j log E^j
         shares = [enclose(p) for p in prior]
-        entries = list(zip(beta, shares, box.low, box.high, strict=True))
+        entries = list(zip(map(enclose, dual), shares, box.low, box.high, strict=True))
         start = total(p * own[i] - b * powers[i] for b, p, i, _ in entries)
         mass = total(p * powers[i] for _, p, i, _ in entries)
-        self.gain, self.least_gain = above(start), below(start)
-        self.weight, self.least_weight = above(mass), below(mass)
-        found: Counter[tuple[int, int, int, int]] = Counter()
-        for (b, p, i, j), exact in zip(entries, prior, strict=True):
+        self.gain, self.weight, self.least_weight = above(start), above(mass), below(mass)
+        found: dict[tuple[int, int, int], list[int]] = {}
+        self.free: list[int] = []  # entries without weight are high exactly where that adds
+        for x, (b, p, i, j) in enumerate(entries):
             if i < j:
                 gain = p * (own[j] - own[i]) - b * (powers[j] - powers[i])
-                if exact:
+                if prior[x]:
                     weight = p * (powers[j] - powers[i])
-                    found[above(gain), below(gain), above(weight), below(weight)] += 1
-                else:  # an entry without weight is high exactly where that adds
-                    self.gain += max(above(gain), 0)
-                    self.least_gain += max(below(gain), 0)
-        items = [Item(*numbers, copies) for numbers, copies in found.items()]
+                    found.setdefault((above(gain), above(weight), below(weight)), []).append(x)
+                elif gain.high > 0:
+                    self.gain += above(gain)
+                    self.free.append(x)
+        items = [Item(*numbers, inputs) for numbers, inputs in found.items()]
         self.items = sorted(items, key=lambda item: -_ratio(item))
         self.ratios = [_ratio(item) for item in self.items]
         self.weights = [item.weight / UNIT for item in self.items]
 
     def holds(self) -> bool | None:
         """Search all corners at once and, if that takes long, once for every number of high entries."""
-        copies = [item.copies for item in self.items]
+        copies = [len(item.inputs) for item in self.items]
         nothing = [0 for _ in copies]
         if self._positive(self._best_prefix()):
             return False
@@ -149,7 +145,7 @@ class InformationSearch:
         a, q = self.gain / scale, self.weight / scale
         counts, best, best_value = [0] * len(self.items), [0] * len(self.items), a - q * math.log(q)
         for i, item in enumerate(self.items):
-            for _ in range(item.copies):
+            for _ in item.inputs:
                 counts[i] += 1
                 a, q = a + item.gain / scale, q + item.weight / scale
                 if a - q * math.log(q) > best_value:
@@ -176,24 +172,23 @@ class InformationSearch:
             pending.append(Node([*node.low[:i], taken + 1, *node.low[i + 1 :]], node.high, node.size))
         raise UndecidedError(f"not decided within {nodes} nodes")
 
-    def _taken(self, counts: list[int]) -> tuple[int, int, int, int]:
-        """Enclose a and q where so many copies are high."""
-        a, least_a, q, least_q = self.gain, self.least_gain, self.weight, self.least_weight
+    def _taken(self, counts: list[int]) -> tuple[int, int, int]:
+        """Bound a from above, and q from above and below, where so many copies are high."""
+        a, q, least_q = self.gain, self.weight, self.least_weight
         for n, item in zip(counts, self.items, strict=True):
             if n:
-                a, least_a = a + n * item.gain, least_a + n * item.least_gain
-                q, least_q = q + n * item.weight, least_q + n * item.least_weight
-        return a, least_a, q, least_q
+                a, q, least_q = a + n * item.gain, q + n * item.weight, least_q + n * item.least_weight
+        return a, q, least_q
 
     def _positive(self, counts: list[int]) -> bool:
-        """Return whether the corner certainly violates the inequality."""
-        _, least_a, q, least_q = self._taken(counts)
-        mass = Interval(enclose(Fraction(least_q, UNIT)).low, enclose(Fraction(q, UNIT)).high)
-        return least_a > above(mass.xlogx())
+        """Return whether the inequality certainly fails at a corner."""
+        raised = (item.inputs[:n] for n, item in zip(counts, self.items, strict=True))
+        v = self.box.corner(set(self.free).union(*raised), self.E)
+        return information(self.prior)(v).low > enclose(dot(self.dual, v)).high
 
     def _done(self, node: Node, slope: int) -> bool:
         """Return whether the bound of Lemma 2 with λ = slope/2^SLOPE_BITS is at most 0."""
-        a, _, q, least_q = self._taken(node.low)
+        a, q, least_q = self._taken(node.low)
         tangent = exp(Fraction(slope, 1 << SLOPE_BITS) - 1).high
         bound = (a << SLOPE_BITS) + units_up(tangent, BITS + SLOPE_BITS)
         bound -= slope * (least_q if slope >= 0 else q)

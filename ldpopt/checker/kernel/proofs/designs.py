@@ -43,6 +43,7 @@ from typing import Any
 from .. import fixed_point as units
 from ..arithmetic import ZERO, Interval, enclose
 from ..budget import UndecidedError, reserve
+from ..fixed_point import dot
 from ..reading import UnreadableError
 from ..schema import Distribution, Matrix, Record
 from .column_utilities import Gain
@@ -89,7 +90,7 @@ class Design(Objective):
         solved = _solved([matrix[x] for x in part], prior) if len(part) > 1 else None
         for row in self.queries:
             own = [row[x] for x in part]
-            mean = mass * _dot(own, prior) ** 2
+            mean = mass * dot(own, prior) ** 2
             found = (Fraction(0),) * 2  # of one input nothing is left to estimate
             if solved is not None:
                 found = solved.quadratic([c - own[-1] for c in own[:-1]])
@@ -100,8 +101,8 @@ class Design(Objective):
 
         def gain(column: Sequence[units.Rational]) -> Interval:
             entries = [Fraction(w) for w in column]
-            mass = _dot(self.prior, entries)
-            squares = sum((_dot(z, entries) ** 2 for z in vectors), Fraction(0))
+            mass = dot(self.prior, entries)
+            squares = sum((dot(z, entries) ** 2 for z in vectors), Fraction(0))
             return enclose(squares / mass) if mass else ZERO
 
         return gain
@@ -109,7 +110,7 @@ class Design(Objective):
     def offset(self, vectors: Vectors) -> Fraction:
         """Compute a number that the gain less Σ_y g(w_y) does not exceed."""
         if self.queries is not None:
-            return -2 * sum(map(_dot, vectors, self.queries), Fraction(0))
+            return -2 * sum(map(dot, vectors, self.queries), Fraction(0))
         k, whole = len(vectors), math.lcm(*(entry.denominator for z in vectors for entry in z))
         reserve(6 * k * k, "the vectors of the proof")
         rows = [[int(entry * whole) for entry in z] for z in vectors]
@@ -134,10 +135,6 @@ def _solved(matrix: Sequence[Sequence[float]], prior: Sequence[Fraction]) -> Sol
     return solved
 
 
-def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
-    return sum(map(mul, a, b), Fraction(0))
-
-
 def _log_det(name: str, given: dict[str, Any]) -> Design:
     prior = given["prior"]
     if not all(prior):
@@ -155,7 +152,7 @@ def _queries(given: dict[str, Any]) -> Design:
     if all(len(set(row)) == 1 for row in rows):
         raise UnreadableError("some query must have two different entries: else every answer is known")
     exact = [[Fraction(c) for c in row] for row in rows]
-    centred = [[c - _dot(row, found.prior) for c in row] for row in exact]
+    centred = [[c - dot(row, found.prior) for c in row] for row in exact]
     words = (
         "error of the queries (n times the summed variance of efficient estimates from n reports, the "
         "inputs being distributed as the prior)"

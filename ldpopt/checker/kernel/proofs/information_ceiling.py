@@ -56,7 +56,7 @@ def ceiling_claim(proof: dict[str, Any], question: RobustStatement, name: str = 
         if spent > Fraction(ceiling):
             return False
         secrets = range(len(secret))
-        return corners.dominates(dual, secrets, question.epsilon, "mutual-information", [secret])
+        return corners.dominates(dual, secrets, question.epsilon, [secret])
 
     words = f"no mechanism private against {name} has a utility above {ceiling!r}"
     return decided("bound", words, test, about=CEILING, value=ceiling)

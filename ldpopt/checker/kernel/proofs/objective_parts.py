@@ -36,7 +36,7 @@ from .column_utilities import (
     largest,
     squares,
 )
-from .piecewise_linear import linear_pieces
+from .two_hypotheses import Divergence
 
 Vectors = Sequence[Sequence[Fraction]]
 """The z_i of the proof of a design, floats of its file."""
@@ -55,8 +55,7 @@ class Objective:
         gain: encloses g at a column; of a design (:mod:`designs`) there is none.
         pieces: the linear functions of which g is the largest; None if it is not piecewise linear.
         distributions: the prior or the hypotheses of a named utility of :mod:`.corners`.
-        weights: of bayes.
-        order: of renyi.
+        divergence: which divergence it is, if it is one.
     """
 
     name: str
@@ -65,8 +64,7 @@ class Objective:
     gain: Gain
     pieces: Sequence[Vector] | None = None
     distributions: Sequence[Sequence[Fraction]] = ()
-    weights: Sequence[Fraction] = ()
-    order: float | None = None
+    divergence: Divergence | None = None
 
     @property
     def vectors(self) -> int:
@@ -96,8 +94,10 @@ def no_sum(column: Sequence[Rational]) -> Interval:
     raise UndecidedError("the objective is no sum over the columns")
 
 
-def _of_pieces(name: str, k: int, words: str, pieces: Sequence[Vector], **more: Any) -> Objective:
-    return Objective(name, k, words, largest(pieces), pieces, **more)
+def _of_pieces(
+    name: str, k: int, words: str, pieces: Sequence[Vector], rows: Sequence[Sequence[Fraction]] = ()
+) -> Objective:
+    return Objective(name, k, words, largest(pieces), pieces, rows)
 
 
 def _information(name: str, given: dict[str, Any]) -> Objective:
@@ -113,13 +113,14 @@ def _divergence(name: str, given: dict[str, Any]) -> Objective:
     _check_order(name, order)
     words = f"divergence of the reports ({name})"
     if name == "total-variation":
-        pieces = linear_pieces(name, [p0, p1], ())
-        assert pieces is not None
-        return _of_pieces(name, len(p0), words, pieces, distributions=[p0, p1])
-    gain = divergence(name, [entries(p0), entries(p1)], order)
+        half = [(p - q) / 2 for p, q in zip(p0, p1, strict=True)]  # |q0 − q1|/2
+        pieces = [entries(half), entries([-a for a in half])]
+        return _of_pieces(name, len(p0), words, pieces, [p0, p1])
+    known = Divergence(name, order)
+    gain = divergence(known, [entries(p0), entries(p1)])
     if name == "renyi":
         words = f"power divergence (Σ q₀^α q₁^(1−α) − 1)/(α − 1) at α = {order!r}"
-    return Objective(name, len(p0), words, gain, None, [p0, p1], order=order)
+    return Objective(name, len(p0), words, gain, None, [p0, p1], known)
 
 
 def _check_order(name: str, order: float | None) -> None:
@@ -146,10 +147,8 @@ def _fisher(name: str, given: dict[str, Any]) -> Objective:
 
 def _guessing(name: str, given: dict[str, Any]) -> Objective:
     prior = given["prior"]
-    pieces = linear_pieces(name, [prior], ())
-    assert pieces is not None
-    words = "probability of guessing the input"
-    return _of_pieces(name, len(prior), words, pieces, distributions=[prior])
+    pieces = [{x: p} for x, p in enumerate(prior)]
+    return _of_pieces(name, len(prior), "probability of guessing the input", pieces, [prior])
 
 
 def _bayes(name: str, given: dict[str, Any]) -> Objective:
@@ -157,10 +156,8 @@ def _bayes(name: str, given: dict[str, Any]) -> Objective:
     weights = given.get("weights") or [Fraction(1, len(rows))] * len(rows)
     if len(weights) != len(rows) or len({len(row) for row in rows}) != 1:
         raise UnreadableError("bayes needs hypotheses of one number of entries, and a weight for each")
-    pieces = linear_pieces(name, rows, weights)
-    assert pieces is not None
-    words = "probability of naming the true hypothesis"
-    return _of_pieces(name, len(rows[0]), words, pieces, distributions=rows, weights=weights)
+    pieces = [entries([w * p for p in row]) for w, row in zip(weights, rows, strict=True)]
+    return _of_pieces(name, len(rows[0]), "probability of naming the true hypothesis", pieces, rows)
 
 
 def _largest(name: str, given: dict[str, Any]) -> Objective:

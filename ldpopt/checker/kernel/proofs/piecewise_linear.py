@@ -19,46 +19,17 @@ from ..fixed_point import Vector
 from .private_cone import Box
 
 
-def linear_pieces(
-    utility: str, rows: Sequence[Sequence[Fraction]], weights: Sequence[Fraction]
-) -> list[Vector] | None:
-    """List the a_i of a utility that is piecewise linear; None for the others.
-
-    * total-variation: |q0 − q1|/2, so ±(p0 − p1)/2;
-    * bayes: max_i weight_i p_i·v, the joint probability of the output and the hypothesis decided for;
-    * guessing: max_x P_x v_x.
-
-    Args:
-        utility: its name.
-        rows: the prior, or the hypotheses.
-        weights: the probabilities of the hypotheses of bayes.
-    """
-    if utility == "total-variation":
-        half = [(p - q) / 2 for p, q in zip(*rows, strict=True)]
-        return [_piece(half), _piece([-a for a in half])]
-    if utility == "bayes":
-        return [_piece([w * p for p in row]) for w, row in zip(weights, rows, strict=True)]
-    if utility == "guessing":
-        return [{x: p} for x, p in enumerate(rows[0])]
-    return None
-
-
-def _piece(entries: Sequence[Fraction]) -> Vector:
-    return {x: a for x, a in enumerate(entries) if a}
-
-
 def pieces_within(
-    pieces: Sequence[Vector], dual: Sequence[float | Fraction], box: Box, powers: list[Interval]
+    pieces: Sequence[Vector], beta: Sequence[Fraction], box: Box, powers: list[Interval]
 ) -> bool | None:
     """Decide by Lemma 4 whether β·v ≥ a·v for every piece and corner; None if E is too coarse to tell.
 
     Args:
         pieces: the a_i.
-        dual: β.
+        beta: β.
         box: the corners v, as powers of E.
         powers: enclosures of 1, E and E².
     """
-    beta = [Fraction(b) for b in dual]
     without = [Fraction(0)] * 3  # the coefficients C_j of the piece 0
     for x, b in enumerate(beta):
         _add(without, -b, box, x)

@@ -8,13 +8,15 @@ the convex hull of its corners. Else M is attained at a secret s whose inputs at
 entries of other secrets are at least M/E > m; and they are at most E m. So with m = 1 and M = E r, 1 <
 r ≤ E, T lies in the box of the corners with entries {1, E r} at s and {r, E} elsewhere. Such a corner
 is affine in r; at r = 1 it is a corner of {1, E}^k, and at r = E one of the box of s. ∎  For
-a sublinear g the corners suffice.
+a sublinear g the corners suffice. What fails at a corner for an E' ≤ E fails on K, as the corner lies in
+the cone of E', which K contains (:meth:`Box.corner`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 
@@ -23,6 +25,12 @@ class Box(NamedTuple):
 
     low: list[int]
     high: list[int]
+
+    def corner(self, raised: Container[int], E: Fraction) -> list[Fraction]:
+        """Build the vector with the high entry at some inputs, for a number E in the place of e^ε."""
+        powers = [Fraction(1), E, E * E]
+        ends = enumerate(zip(self.low, self.high, strict=True))
+        return [powers[j if x in raised else i] for x, (i, j) in ends]
 
 
 def boxes(secrets: Sequence[Any]) -> Iterator[Box]:

@@ -34,10 +34,10 @@ from typing import NamedTuple
 
 from ..arithmetic import exp_below
 from ..budget import tick
-from ..fixed_point import units_down
+from ..fixed_point import dot, units_down
 from ..schema import Anything, List, Record, Whole
 from .falling_roots import falling_root
-from .uncertainty_sets import Table, UncertaintySet, dot
+from .uncertainty_sets import Table, UncertaintySet
 
 MOST_HALVINGS = 60
 MOST_WEIGHT, HALVINGS = 1e7, 40

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from ..arithmetic import ONE, ZERO, Interval, above, below, enclose, log, total
+from ..arithmetic import ONE, ZERO, Interval, above, below, enclose, log
 from ..budget import UndecidedError, tick
-from ..fixed_point import BITS, UNIT, units_down, units_up
+from ..fixed_point import BITS, UNIT, dot, units_down, units_up
 from .private_cone import Box
 
 MOST_NODES = 2_000_000
@@ -45,32 +45,13 @@ class Divergence(NamedTuple):
         if self.name == "chi-squared":
             return enclose((q0 - q1) ** 2 / q1)
         if self.name == "hellinger":
-            return _hellinger(enclose(q0), enclose(q1))
-        return self._of_logarithm(enclose(q0), log(q0 / q1))
-
-    def term(self, q0: Interval, q1: Interval) -> Interval:
-        """Enclose q1 f(q0/q1) for q0, q1 > 0."""
-        if self.name == "hellinger":
-            return _hellinger(q0, q1)
-        if self.name == "chi-squared":
-            return (q0 - q1) * (q0 - q1) / q1
-        if self.name == "total-variation":
-            apart, other = q0 - q1, q1 - q0
-            least = max(apart.low, other.low, ZERO.low)
-            return Interval(least, max(apart.high, other.high)) * enclose(Fraction(1, 2))
-        return self._of_logarithm(q0, (q0 / q1).log())
-
-    def _of_logarithm(self, q0: Interval, ratio: Interval) -> Interval:
-        """Enclose the term of kl, or of renyi, for log q0/q1."""
+            found = enclose(q0 + q1) - enclose(2) * enclose(q0 * q1).sqrt()
+            return Interval(max(found.low, ZERO.low), max(found.high, ZERO.high))
+        ratio = log(q0 / q1)
         if self.order is None:
-            return q0 * ratio
+            return enclose(q0) * ratio
         power = enclose(Fraction(self.order) - 1)
-        return q0 * ((power * ratio).exp() - ONE) / power
-
-
-def _hellinger(q0: Interval, q1: Interval) -> Interval:
-    found = q0 + q1 - enclose(2) * (q0 * q1).sqrt()
-    return Interval(max(found.low, ZERO.low), max(found.high, ZERO.high))
+        return enclose(q0) * ((power * ratio).exp() - ONE) / power
 
 
 class DivergenceSearch:
@@ -78,18 +59,18 @@ class DivergenceSearch:
 
     def __init__(
         self,
-        beta: list[Interval],
+        dual: Sequence[Fraction],
         rows: Sequence[Sequence[Fraction]],
         box: Box,
         powers: list[Interval],
         divergence: Divergence,
     ) -> None:
-        self.rows, self.divergence, self.intervals = rows, divergence, beta
-        self.beta = [below(b) for b in beta]
+        self.rows, self.divergence, self.dual = rows, divergence, dual
+        self.box, self.E = box, Fraction(powers[1].low)
+        self.beta = [units_down(b) for b in dual]
         self.shares = [[(units_up(p), units_down(p)) for p in row] for row in rows]
-        self.ends = [(powers[i], powers[j]) for i, j in zip(box.low, box.high, strict=True)]
-        self.low = [below(low) for low, _ in self.ends]
-        self.high = [above(high) for _, high in self.ends]
+        self.low = [below(powers[i]) for i in box.low]
+        self.high = [above(powers[j]) for j in box.high]
         self.widest = max(self.high) * UNIT // min(self.low) + 1
 
     def holds(self) -> bool | None:
@@ -113,18 +94,19 @@ class DivergenceSearch:
             pending += [(r, (r + s) // 2), ((r + s) // 2, s)]
         raise UndecidedError(f"not decided within {MOST_NODES} nodes")
 
-    def _bound(self, r: int, s: int) -> tuple[int, list[bool]]:
+    def _bound(self, r: int, s: int) -> tuple[int, set[int]]:
         """Compute the bound of Lemma 3 where the ratio is in [r, s], in units², and where v is high."""
         unit = UNIT
         at_r, at_s = self._f_above(r), self._f_above(s)
         B = (at_s - at_r) * unit // (s - r)
         A = max(at_r - (B * r >> BITS), at_s - (B * s >> BITS)) + 1
-        excess, corner = 0, []
-        for (p0, least_p0), (p1, least_p1), b, low, high in zip(
-            *self.shares, self.beta, self.low, self.high, strict=True
+        excess, corner = 0, set()
+        for x, ((p0, least_p0), (p1, least_p1), b, low, high) in enumerate(
+            zip(*self.shares, self.beta, self.low, self.high, strict=True)
         ):
             c = A * (p1 if A > 0 else least_p1) + B * (p0 if B > 0 else least_p0) - b * unit
-            corner.append(c > 0)
+            if c > 0:
+                corner.add(x)
             excess += c * (high if c > 0 else low)
         return excess, corner
 
@@ -132,9 +114,8 @@ class DivergenceSearch:
         """Bound f(t/2^BITS) from above, in units."""
         return above(self.divergence.f(Fraction(t, UNIT)))
 
-    def _positive(self, corner: list[bool]) -> bool:
-        """Return whether the corner certainly violates the inequality."""
-        v = [high if up else low for (low, high), up in zip(self.ends, corner, strict=True)]
-        q0, q1 = (total(enclose(p) * e for p, e in zip(row, v, strict=True)) for row in self.rows)
-        paid = total(b * e for b, e in zip(self.intervals, v, strict=True))
-        return (self.divergence.term(q0, q1) - paid).low > 0
+    def _positive(self, corner: set[int]) -> bool:
+        """Return whether the inequality certainly fails at a corner."""
+        v = self.box.corner(corner, self.E)
+        q0, q1, paid = (dot(row, v) for row in (*self.rows, self.dual))
+        return self.divergence.of_masses(q0, q1).low > enclose(paid).high

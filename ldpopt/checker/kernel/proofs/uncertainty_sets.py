@@ -35,6 +35,7 @@ from typing import Any
 
 from ..arithmetic import Interval
 from ..budget import tick
+from ..fixed_point import dot
 from ..reading import UnreadableError
 from ..schema import Distribution, Joint, List
 
@@ -306,8 +307,3 @@ class Wasserstein(UncertaintySet):
     def cells(self, witness: Witness) -> list[float]:
         """See :meth:`UncertaintySet.cells`."""
         return [sum(map(float.__mul__, self.floats, column)) for column in zip(*witness, strict=True)]
-
-
-def dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
-    """Compute Σ a b."""
-    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))

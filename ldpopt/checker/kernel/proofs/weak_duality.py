@@ -225,8 +225,8 @@ def on_corners(dual: Sequence[float | Fraction], asked: Question) -> bool | None
     """Return whether g(w) ≤ β·w for every w, where the corners of boxes suffice."""
     part, objective = asked.corners, asked.objective
     assert part is not None
-    named = (objective.name, objective.distributions, objective.weights, objective.order)
-    return corners.dominates(dual, part.secrets, part.epsilon, *named)
+    g = objective.distributions, objective.pieces, objective.divergence
+    return corners.dominates(dual, part.secrets, part.epsilon, *g)
 
 
 def _by_multipliers(proof: Proof, asked: Question) -> bool:
