@@ -144,7 +144,12 @@ class Generators:
     def vertices(self, s: int, low: int, high: int) -> Iterator[tuple[int, int, int, int]]:
         """List the vertices of K_s(low, high): a set and T on it, another set and T on that, else 0.
 
-        T is rounded down, by less than a unit; ``high`` ≥ ``low``: Lemma 2.
+        T is rounded down, by less than a unit: Lemma 2.
+
+        Args:
+            s: the secret.
+            low: the least y, in units.
+            high: the greatest y, not below that.
         """
         p, free, full = self.p[s], self.free[s], (1 << self.width) - 1
         for Z in range(full + 1):
