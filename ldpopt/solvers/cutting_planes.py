@@ -19,7 +19,7 @@ from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 from ldpopt.models.block_cone import has_blocks
-from ldpopt.models.chi2_cone import HalfCone
+from ldpopt.models.half_slack_cone import HalfCone
 from ldpopt.solvers._robust.block_generation import BlockSearch, accepts
 from ldpopt.solvers._robust.column_search import ColumnSearch
 from ldpopt.solvers._robust.half_bound import HalfSearch

@@ -28,9 +28,9 @@ from ldpopt.mechanisms.histograms import (
     HistogramRandomizedResponse,
 )
 from ldpopt.models.chi2_ball import Chi2Ball
-from ldpopt.models.chi2_cone import HalfCone
 from ldpopt.models.cones import SecretCone, joint_secrets, response_columns
 from ldpopt.models.convex_set import ConvexSet
+from ldpopt.models.half_slack_cone import HalfCone
 from ldpopt.models.priors import Dirichlet
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems import SetOptimum, UEConditional

@@ -28,7 +28,7 @@ from scipy.special import xlogy
 from ldpopt.core.highs import ColumnLP, Optimum
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.validate import Array
-from ldpopt.models.chi2_cone import HalfCone
+from ldpopt.models.half_slack_cone import HalfCone
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.solvers._robust.block_pricing import Table, ascended
 
