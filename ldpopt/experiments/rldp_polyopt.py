@@ -19,11 +19,6 @@ def points(quick: bool) -> Iterable[Point]:
     return grid(method=STYLES, epsilon=levels, draws=(2 if quick else 200,))
 
 
-def measure(method: str, epsilon: float, draws: int) -> Row:
-    """Average the normalised utility for n = 1000 and α = 0.05."""
-    return robust_study.mean_utility(method, (3, 3), draws, epsilon=epsilon)
-
-
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel."""
     title = "3 × 3, n = 1000, {draws} draws, ± 2 standard errors"
@@ -44,4 +39,6 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("rldp-polyopt", points, measure, draw, conclude, method="method", draws="draws")
+EXPERIMENT = Experiment(
+    "rldp-polyopt", points, robust_study.mean_utility, draw, conclude, method="method", draws="draws"
+)

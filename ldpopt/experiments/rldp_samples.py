@@ -25,11 +25,6 @@ def points(quick: bool) -> Iterable[Point]:
     )
 
 
-def measure(n: int, method: str, epsilon: float, size: int, draws: int) -> Row:
-    """Average the normalised utility for α = 0.05."""
-    return robust_study.mean_utility(method, (size, size), draws, n=n, epsilon=epsilon)
-
-
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per n, utility against ε as in the paper."""
     return [save(robust_study.draw_curves(rows, "n = {n:,}")[0], out / "rldp-samples.svg")]
@@ -52,7 +47,7 @@ def conclude(rows: list[Row]) -> str:
 EXPERIMENT = Experiment(
     "rldp-samples",
     points,
-    measure,
+    robust_study.mean_utility,
     draw,
     conclude,
     panel="n",

@@ -32,11 +32,6 @@ def points(quick: bool) -> Iterable[Point]:
     )
 
 
-def measure(method: str, alpha: float, epsilon: float, size: int, draws: int) -> Row:
-    """Average the normalised utility for n = 1000."""
-    return robust_study.mean_utility(method, (size, size), draws, alpha=alpha, epsilon=epsilon)
-
-
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per method, one curve per α; and the loss, relative to α = 0.1."""
     shown: list[Row] = []
@@ -78,5 +73,12 @@ def conclude(rows: list[Row]) -> str:
 
 
 EXPERIMENT = Experiment(
-    "rldp-significance", points, measure, draw, conclude, panel="method", method="method", draws="draws"
+    "rldp-significance",
+    points,
+    robust_study.mean_utility,
+    draw,
+    conclude,
+    panel="method",
+    method="method",
+    draws="draws",
 )

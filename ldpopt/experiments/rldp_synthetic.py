@@ -24,12 +24,6 @@ def points(quick: bool) -> Iterable[Point]:
     return grid(size=sizes, method=STYLES, epsilon=levels, draws=(2 if quick else 200,))
 
 
-def measure(size: str, method: str, epsilon: float, draws: int) -> Row:
-    """Average the normalised utility for n = 1000 and α = 0.05."""
-    a1, a2 = map(int, size.split("x"))
-    return robust_study.mean_utility(method, (a1, a2), draws, epsilon=epsilon)
-
-
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per size, one figure per number of secrets."""
     groups: dict[str, list[Row]] = {}
@@ -83,7 +77,7 @@ def _fits(one: str, two: str) -> bool:
 EXPERIMENT = Experiment(
     "rldp-synthetic",
     points,
-    measure,
+    robust_study.mean_utility,
     draw,
     conclude,
     panel="size",

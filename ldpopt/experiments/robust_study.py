@@ -116,24 +116,24 @@ def averaged(values: Iterable[float]) -> Row:
 
 def mean_utility(
     method: str,
-    shape: tuple[int, int],
+    epsilon: float,
     draws: int,
-    *,
+    size: int | str = 3,
     n: float = 1000,
     alpha: float = 0.05,
-    epsilon: float,
 ) -> Row:
     """Average the normalised utility of one method over tables of 1000 draws each.
 
     Args:
         method: a key of :data:`STYLES`.
-        shape: the numbers of secrets and of public values.
+        epsilon: the level, in nats.
         draws: how many tables are drawn.
+        size: the numbers of secrets and of public values, as in "3x5", or the one number of both.
         n: the number of samples that the confidence set is for.
         alpha: its significance level.
-        epsilon: the level, in nats.
     """
-    tables = (drawn_table(*shape, 1000, seed)[1] for seed in range(draws))
+    sides = [int(side) for side in str(size).split("x")]
+    tables = (drawn_table(sides[0], sides[-1], 1000, seed)[1] for seed in range(draws))
     return averaged(utility(method, p_hat, n, alpha, epsilon) for p_hat in tables)
 
 

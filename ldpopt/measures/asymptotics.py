@@ -66,35 +66,6 @@ def utility(mechanism: Channel, prior: Prior, method: str, seed: int) -> Estimat
     return expected.through(1 / (2 * a - 2), -HALF_LOG_2PIE)
 
 
-def utility_bound(epsilon: float, a: int) -> float:
-    """Bound U^as of every ε-LDP mechanism on a values from above, whatever the prior.
-
-    Theorem 8.1: −½ log 2πe + log(e^ε − 1); for a = 2 sharper: −½ log 2πe + log(2 sinh(ε/2)).
-    """
-    if epsilon == math.inf:
-        return math.inf
-    if a == 2:
-        return -HALF_LOG_2PIE + math.log(2 * math.sinh(epsilon / 2))
-    return -HALF_LOG_2PIE + math.log(math.expm1(epsilon))
-
-
-def participation_bound(epsilon: float, a: int, prior: Prior | None = None) -> float:
-    """Bound F_μ of every ε-LDP mechanism from above, by at most 1.
-
-    With a prior (8.2) (and the sharper bound for a = 2); without, a^{−a/(a−1)} (e^ε − 1)² for every μ,
-    as C_μ ≥ −½ log 2πe + a log a/(2a − 2) by Jensen's inequality (the paper says that no bound holds for
-    every prior).
-
-    Args:
-        epsilon: the level ε, in nats.
-        a: the number of data values.
-        prior: the prior of P; None for a bound that holds for every prior.
-    """
-    least = -HALF_LOG_2PIE + a * math.log(a) / (2 * a - 2)
-    identity = least if prior is None else unobfuscated_utility(prior)
-    return math.exp(min(0.0, 2 * (utility_bound(epsilon, a) - identity)))
-
-
 def expected_value(f: LogDet, epsilon: float, prior: Dirichlet, method: str, seed: int) -> Estimate:
     """Compute E f(P), by the sharpest rule that the dimension allows.
 

@@ -212,13 +212,28 @@ def participation_factor(
 
 
 def asymptotic_utility_bound(m: Channel | ArrayLike) -> Estimate:
-    """Bound U^as from the LDP level alone (8.1); for two inputs by the sharper log(2 sinh(ε/2))."""
-    return Estimate(asymptotics.utility_bound(*_level_and_inputs(m)))
+    """Bound U^as from the LDP level alone, whatever the prior.
+
+    Theorem 8.1: −½ log 2πe + log(e^ε − 1); for two inputs sharper: −½ log 2πe + log(2 sinh(ε/2)).
+    """
+    m = mechanism_of(m)
+    epsilon = m.epsilon()
+    if epsilon == math.inf:
+        return Estimate(math.inf)
+    growth = 2 * math.sinh(epsilon / 2) if len(m.inputs) == 2 else math.expm1(epsilon)
+    return Estimate(math.log(growth) - asymptotics.HALF_LOG_2PIE)
 
 
 def participation_factor_bound(m: Channel | ArrayLike, prior: Prior | None = None) -> Estimate:
-    """Bound F_μ by (8.2); without a prior, by what holds for every prior."""
-    return Estimate(asymptotics.participation_bound(*_level_and_inputs(m), prior))
+    """Bound F_μ by (8.2), by at most 1.
+
+    Without a prior it is a^{−a/(a−1)} (e^ε − 1)² for every μ, as C_μ ≥ −½ log 2πe + a log a/(2a − 2) by
+    Jensen's inequality (the paper says that no bound holds for every prior).
+    """
+    a = len(mechanism_of(m).inputs)
+    least = a * math.log(a) / (2 * a - 2) - asymptotics.HALF_LOG_2PIE
+    identity = least if prior is None else asymptotics.unobfuscated_utility(prior)
+    return Estimate(math.exp(min(0.0, 2 * (float(asymptotic_utility_bound(m)) - identity))))
 
 
 def is_faithful(m: Channel | ArrayLike) -> bool:
@@ -318,11 +333,6 @@ def _checked(m: Channel | ArrayLike, prior: Prior) -> Channel:
         raise InvalidInputError(f"prior must be a Prior such as Dirichlet(alpha), not {prior!r}")
     prior.check_size(len(m.inputs))
     return m
-
-
-def _level_and_inputs(m: Channel | ArrayLike) -> tuple[float, int]:
-    m = mechanism_of(m)
-    return m.epsilon(), len(m.inputs)
 
 
 def _known(m: Channel | ArrayLike, p: ArrayLike) -> tuple[Array, Array]:

@@ -68,12 +68,6 @@ class Posterior(ABC):
         """log P(Y = y) of the sequence of reports, with its error."""
         return self.log_integral.through(1.0, self.log_reference)
 
-    @property
-    def evidence(self) -> Estimate:
-        """P(Y = y): the chance of these reports in this order."""
-        value = math.exp(self.log_evidence)
-        return Estimate(value, value * self.log_evidence.error, self.method)
-
     def density(self, p: ArrayLike) -> Array:
         """Evaluate the posterior density at each row of p, (9.1)."""
         points = np.asarray(p, dtype=np.float64)

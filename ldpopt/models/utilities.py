@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -137,32 +137,35 @@ def _chi_squared(q0: Array, q1: Array) -> Array:
         return np.where(q0 == q1, 0.0, (q0 - q1) ** 2 / q1)
 
 
-def _total_variation_slopes(r: Array) -> tuple[Array, Array]:
-    sign = np.where(r > 1, 0.5, -0.5)
-    return sign, -sign
+class Terms(NamedTuple):
+    """A divergence Σ_y d(q0(y), q1(y)) of q0 from q1.
+
+    Attributes:
+        of: d.
+        slopes: (∂d/∂q0, ∂d/∂q1) at the ratio r = q0/q1.
+        measure: what it is called.
+    """
+
+    of: Callable[[Array, Array], Array]
+    slopes: Callable[[Array], tuple[Array, Array]]
+    measure: Measure
 
 
-DIVERGENCES: dict[str, Callable[[Array, Array], Array]] = {
-    "kl": rel_entr,
-    "total-variation": lambda q0, q1: np.abs(q0 - q1) / 2,
-    "chi-squared": _chi_squared,
-    "hellinger": lambda q0, q1: (np.sqrt(q0) - np.sqrt(q1)) ** 2,
+DIVERGENCES = {
+    "kl": Terms(rel_entr, lambda r: (1 + np.log(r), -r), Measure("Kullback–Leibler divergence", "nats")),
+    "total-variation": Terms(
+        lambda q0, q1: np.abs(q0 - q1) / 2,
+        lambda r: (np.where(r > 1, 0.5, -0.5), np.where(r > 1, -0.5, 0.5)),
+        Measure("total variation"),
+    ),
+    "chi-squared": Terms(_chi_squared, lambda r: (2 * (r - 1), 1 - r * r), Measure("χ² divergence")),
+    "hellinger": Terms(
+        lambda q0, q1: (np.sqrt(q0) - np.sqrt(q1)) ** 2,
+        lambda r: (1 - 1 / np.sqrt(r), 1 - np.sqrt(r)),
+        Measure("squared Hellinger distance"),
+    ),
 }
-"""The terms d(q0, q1) of a divergence Σ_y d(q0(y), q1(y)) of q0 from q1."""
-SLOPES: dict[str, Callable[[Array], tuple[Array, Array]]] = {
-    "kl": lambda r: (1 + np.log(r), -r),
-    "total-variation": _total_variation_slopes,
-    "chi-squared": lambda r: (2 * (r - 1), 1 - r * r),
-    "hellinger": lambda r: (1 - 1 / np.sqrt(r), 1 - np.sqrt(r)),
-}
-"""(∂d/∂q0, ∂d/∂q1) of each divergence at the ratio r = q0/q1."""
-DIVERGENCE_MEASURES = {
-    "kl": Measure("Kullback–Leibler divergence", "nats"),
-    "total-variation": Measure("total variation"),
-    "chi-squared": Measure("χ² divergence"),
-    "hellinger": Measure("squared Hellinger distance"),
-}
-"""What each divergence is called."""
+"""The divergences that have a name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +184,7 @@ class Divergence(TwoHypotheses):
     @property
     def measure(self) -> Measure:
         """The divergence by its usual name."""
-        return DIVERGENCE_MEASURES[self.name]
+        return DIVERGENCES[self.name].measure
 
     @property
     def finite(self) -> bool:
@@ -190,11 +193,11 @@ class Divergence(TwoHypotheses):
 
     def terms(self, q0: Array, q1: Array) -> Array:
         """Evaluate d(q0, q1)."""
-        return DIVERGENCES[self.name](q0, q1)
+        return DIVERGENCES[self.name].of(q0, q1)
 
     def slopes(self, r: Array) -> tuple[Array, Array]:
         """Compute the tangent of d at each ratio."""
-        return SLOPES[self.name](r)
+        return DIVERGENCES[self.name].slopes(r)
 
     def tangents(self, span: float) -> Array:
         """List the two tangents of total variation, or tangents at ratios that are spread out."""
