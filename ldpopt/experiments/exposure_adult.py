@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from matplotlib.axes import Axes
 
-from ldpopt.core.forms.threshold_search import ThresholdSearch
+from ldpopt.core.forms.searches import ThresholdSearch
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ldpopt.core.form import FormSolution
-from ldpopt.core.forms.scalar_search import ScalarSearch
+from ldpopt.core.forms.searches import ScalarSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve

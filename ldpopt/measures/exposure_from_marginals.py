@@ -21,7 +21,7 @@ import numpy as np
 
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.exact import Marginals, printed, proven_exposure
-from ldpopt.core.forms.threshold_search import ThresholdSearch
+from ldpopt.core.forms.searches import ThresholdSearch
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.forms.selection_program import SelectionProgram
+from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
@@ -199,7 +199,7 @@ def _nearly_largest(
         return largest_selection(form), 0.0
     nodes = max(1, int(min(effort / max(form.matrix.nnz, 1000), sys.maxsize)))
     branching = Branching(Limits.within(time_limit, gap=PROVEN), nodes)
-    best, _ = branching.run(form, leakage_selection.improve(form, leakage_selection.greedily(form)))
+    best, _ = branching.run(form)
     excess = branching.bound - branching.most
     return best, excess if excess > PROVEN * branching.most else 0.0
 

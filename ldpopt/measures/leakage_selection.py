@@ -23,7 +23,7 @@ from ldpopt.core.exact import (
     selection_bound,
     selection_leakage,
 )
-from ldpopt.core.forms.selection_program import SelectionProgram
+from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 

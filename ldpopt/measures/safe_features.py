@@ -43,7 +43,7 @@ import math
 import numpy as np
 
 from ldpopt.core.exact import SAFETY_RULES, Marginals, printed, provable_exposure
-from ldpopt.core.forms.threshold_search import ThresholdSearch
+from ldpopt.core.forms.searches import ThresholdSearch
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.measures.exposure_from_marginals import Choice, least_proven
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import ENCODING, RECOVERABLE, UnreadableError, exp_below, read_encoding
-from ldpopt.core.forms.encoding_choice import EncodingChoice
+from ldpopt.core.forms.searches import EncodingChoice
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array

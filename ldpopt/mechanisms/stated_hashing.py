@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.exact import MOST_BUCKETS, exp_below
-from ldpopt.core.forms.encoding_choice import EncodingChoice
+from ldpopt.core.forms.searches import EncodingChoice
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.randomizer import BITS, Indices, RandomWords, Reports, Words
 from ldpopt.mechanisms.stated import UncorrelatedEncoding, rounded_down, squared_error, steps, uniform

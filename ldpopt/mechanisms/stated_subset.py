@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.exact import exp_below
-from ldpopt.core.forms.encoding_choice import EncodingChoice
+from ldpopt.core.forms.searches import EncodingChoice
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.randomizer import BITS, Indices, RandomWords, Reports, Words
 from ldpopt.mechanisms.stated import StatedEncoding, rounded_down, squared_error, steps

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ldpopt.core.exact import exp_below
-from ldpopt.core.forms.encoding_choice import EncodingChoice
+from ldpopt.core.forms.searches import EncodingChoice
 from ldpopt.mechanisms.randomizer import BITS, Indices, RandomWords, Reports, Words
 from ldpopt.mechanisms.stated import UncorrelatedEncoding, squared_error, steps
 

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array, csr_array, issparse
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import LEAKAGE_MATRIX, Labels, Schema, UnreadableError
-from ldpopt.core.forms.selection_program import SelectionProgram
+from ldpopt.core.forms.selections import SelectionProgram
 
 
 def read_matrix(matrix: Any) -> Any:

@@ -19,7 +19,7 @@ from ldpopt.core.exact import (
 )
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.joint_program import JointProgram
-from ldpopt.core.forms.threshold_search import BestBound, ThresholdSearch
+from ldpopt.core.forms.searches import BestBound, ThresholdSearch
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.core.validate import Array
 from ldpopt.measures.exposure_from_marginals import Choice

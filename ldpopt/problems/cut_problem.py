@@ -16,7 +16,7 @@ from ldpopt.core.form import Form, FormSolution, Stage
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Measure, Problem, Stages
 from ldpopt.core.validate import Array
-from ldpopt.models.robust_information import RobustInformation
+from ldpopt.models.chi2_ball import RobustInformation
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems.table_problem import ceiling_of
 

@@ -23,7 +23,7 @@ from ldpopt.core.exact import (
     table_exposure,
 )
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.forms.subset_program import Subset, SubsetProgram
+from ldpopt.core.forms.selections import Subset, SubsetProgram
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures.safe_features import least_risk, risk_beside

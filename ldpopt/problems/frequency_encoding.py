@@ -12,7 +12,7 @@ import numpy as np
 from ldpopt.core.certify import value_above, value_below
 from ldpopt.core.exact import encoding_error, exp_above, phi_bound
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.forms.encoding_choice import EncodingChoice
+from ldpopt.core.forms.searches import EncodingChoice
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.mechanisms import ENCODINGS
 from ldpopt.mechanisms.randomizer import Values

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ldpopt.core import certify, validate
 from ldpopt.core.exact import worst_cost
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.forms.leakage_program import LeakageProgram
+from ldpopt.core.forms.selections import LeakageProgram
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Measure, Problem, Subject
 from ldpopt.mechanisms import histograms

@@ -26,8 +26,8 @@ from ldpopt.core.problem import Example, Stages
 from ldpopt.core.validate import Array
 from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.block_cone import PAIRS, BlockCone, mixed_inside
+from ldpopt.models.chi2_ball import RobustInformation
 from ldpopt.models.cones import staircase_cone
-from ldpopt.models.robust_information import RobustInformation
 from ldpopt.models.sharp_polyopt_cone import FacetCone
 from ldpopt.models.uncertainty_sets import Chi2Set, entropy_keeping_groups
 from ldpopt.models.utilities import MutualInformation

@@ -21,7 +21,7 @@ from scipy.special import entr
 from ldpopt.core import certify, validate
 from ldpopt.core.form import Form, FormSolution, Stage, Status
 from ldpopt.core.forms.column_program import Sublinear
-from ldpopt.core.forms.scalar_search import ScalarSearch
+from ldpopt.core.forms.searches import ScalarSearch
 from ldpopt.core.highs import solve_listed
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.forms.level_search import LevelSearch
+from ldpopt.core.forms.searches import LevelSearch
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures.channel import matrix_of
 from ldpopt.measures.level_over_set import exact_level

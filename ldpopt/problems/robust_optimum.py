@@ -18,8 +18,8 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
 from ldpopt.models.block_cone import BlockCone
+from ldpopt.models.chi2_ball import RobustInformation
 from ldpopt.models.chi2_cone import ExactCone
-from ldpopt.models.robust_information import RobustInformation
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems._robust.exact_proof import exact_proof
 from ldpopt.problems.cut_problem import CutProblem

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.forms.selection_program import SelectionProgram
+from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures import leakage_selection
 from ldpopt.models.secret_labels import (

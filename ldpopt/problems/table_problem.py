@@ -30,8 +30,8 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem, Subject
 from ldpopt.core.validate import Array
 from ldpopt.measures.rldp_level import rldp_level
+from ldpopt.models.chi2_ball import RobustInformation
 from ldpopt.models.cones import staircase_cone
-from ldpopt.models.robust_information import RobustInformation
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation
 

@@ -24,7 +24,7 @@ from ldpopt.core.exact import (
     units_down,
 )
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.forms.scalar_search import ScalarSearch
+from ldpopt.core.forms.searches import ScalarSearch
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array

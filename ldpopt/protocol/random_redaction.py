@@ -58,7 +58,7 @@ def decide_randomly(columns: Sequence[Counter[str]], users: int, policy: Policy)
     """
     # only the curator needs these: the other processes start faster without
     from ldpopt.core.exact import printed, provable_exposure
-    from ldpopt.core.forms.subset_program import Subset, SubsetProgram
+    from ldpopt.core.forms.selections import Subset, SubsetProgram
     from ldpopt.core.limits import UNLIMITED, Limits
     from ldpopt.solvers.feature_set_branch import SubsetBranch
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ldpopt.core.exact import encoding_error
 from ldpopt.core.form import FormSolution, Status
-from ldpopt.core.forms.encoding_choice import EncodingChoice
+from ldpopt.core.forms.searches import EncodingChoice
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.mechanisms import ENCODINGS

@@ -10,7 +10,7 @@ from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.exact import CompositionQuestion, composition_proven, composition_reached, printed
 from ldpopt.core.form import FormSolution, Status, relative_gap
 from ldpopt.core.forms.joint_program import JointProgram
-from ldpopt.core.forms.threshold_search import BestBound, ThresholdSearch
+from ldpopt.core.forms.searches import BestBound, ThresholdSearch
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.measures.exposure_from_marginals import RULES, exact_marginals, least_proven

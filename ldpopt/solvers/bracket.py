@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ldpopt.core.form import FormSolution, Status
-from ldpopt.core.forms.scalar_search import ScalarSearch
+from ldpopt.core.forms.searches import ScalarSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array

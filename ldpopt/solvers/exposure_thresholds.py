@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ldpopt.core.form import FormSolution, Status
-from ldpopt.core.forms.threshold_search import ThresholdSearch
+from ldpopt.core.forms.searches import ThresholdSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.measures.exposure_from_marginals import Choice, exact_marginals, least_proven

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from ldpopt.core.certify import printed_above
 from ldpopt.core.form import FormSolution, Status
-from ldpopt.core.forms.subset_program import Subset, SubsetProgram
+from ldpopt.core.forms.selections import Subset, SubsetProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.solvers.feature_set_greedy import greedy

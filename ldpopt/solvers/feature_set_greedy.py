@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import ClassVar, Literal
 
 from ldpopt.core.form import FormSolution, Status
-from ldpopt.core.forms.subset_program import Subset, SubsetProgram
+from ldpopt.core.forms.selections import Subset, SubsetProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 

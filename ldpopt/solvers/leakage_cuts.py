@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import LeakageStatement
 from ldpopt.core.form import FormSolution, Status
-from ldpopt.core.forms.leakage_program import LeakageProgram
-from ldpopt.core.forms.selection_program import SelectionProgram
+from ldpopt.core.forms.selections import LeakageProgram, SelectionProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array

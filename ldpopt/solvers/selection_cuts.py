@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from ldpopt.core.form import FormSolution
-from ldpopt.core.forms.selection_program import SelectionProgram
+from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.measures import leakage_selection

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from ldpopt.core.form import FormSolution
-from ldpopt.core.forms.selection_program import SelectionProgram
+from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.measures.leakage_selection import adjacency, is_deterministic

@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array
 from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
-from ldpopt.core.forms.selection_program import SelectionProgram
+from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array

@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from ldpopt.core.form import FormSolution, Status
-from ldpopt.core.forms.level_search import LevelSearch
+from ldpopt.core.forms.searches import LevelSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.measures.level_over_set import proven_level

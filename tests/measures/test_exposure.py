@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import rel_entr
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.forms.threshold_search import ThresholdSearch
+from ldpopt.core.forms.searches import ThresholdSearch
 from ldpopt.measures import exposure as ex
 from ldpopt.measures import exposure_of_future_users as statistical
 from ldpopt.measures.exposure_from_marginals import rule_bound

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ldpopt import solve, verify
 from ldpopt.checker.kernel.proofs.exposure_rules import provable
 from ldpopt.core.form import Status
-from ldpopt.core.forms.threshold_search import ThresholdSearch
+from ldpopt.core.forms.searches import ThresholdSearch
 from ldpopt.measures import safe_features
 from ldpopt.measures.exposure import exposure
 from ldpopt.measures.exposure_from_marginals import best_choice, exact_marginals

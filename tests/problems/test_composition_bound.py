@@ -13,7 +13,7 @@ from ldpopt.checker import frame
 from ldpopt.checker.kernel import reading
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Status
-from ldpopt.core.forms.threshold_search import ThresholdSearch
+from ldpopt.core.forms.searches import ThresholdSearch
 from ldpopt.measures.exposure import exposure
 from ldpopt.measures.exposure_from_marginals import RULES, best_choice, rule_bound
 from ldpopt.problems import CompositionBound

@@ -19,7 +19,7 @@ from ldpopt.core.limits import Limits
 from ldpopt.engine.stages import run_stages
 from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
-from ldpopt.models.robust_information import RobustInformation
+from ldpopt.models.chi2_ball import RobustInformation
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import PolyOpt, SecretStaircase, Staircase

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.form import FormSolution
-from ldpopt.core.forms.selection_program import SelectionProgram
+from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.measures.leakage_selection import is_deterministic

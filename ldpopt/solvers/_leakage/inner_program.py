@@ -11,7 +11,7 @@ from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_arra
 
 from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
-from ldpopt.core.forms.leakage_program import LeakageProgram
+from ldpopt.core.forms.selections import LeakageProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.validate import Array
 

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from ldpopt.core import certify
 from ldpopt.core.exact import log_above
 from ldpopt.core.form import FormSolution, Status
-from ldpopt.core.forms.selection_program import SelectionProgram
+from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.validate import Array
 from ldpopt.measures import leakage_selection
 from ldpopt.measures.leakage_selection import Matching, adjacency, matched_selection

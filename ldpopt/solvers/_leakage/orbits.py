@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.core.forms.leakage_program import LeakageProgram
+from ldpopt.core.forms.selections import LeakageProgram
 from ldpopt.core.validate import Array
 
 

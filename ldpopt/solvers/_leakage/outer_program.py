@@ -10,8 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ldpopt.core import highs
-from ldpopt.core.forms.leakage_program import LeakageProgram
-from ldpopt.core.forms.selection_program import SelectionProgram
+from ldpopt.core.forms.selections import LeakageProgram, SelectionProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.validate import Array
 from ldpopt.measures import leakage_selection

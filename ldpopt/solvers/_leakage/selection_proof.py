@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ldpopt.core.form import FormSolution, Status
-from ldpopt.core.forms.selection_program import SelectionProgram
+from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.measures import leakage_selection
 from ldpopt.measures.leakage_selection import Selection
