@@ -119,7 +119,7 @@ def test_the_source_says_what_the_object_says(registry):
     for name in registry:
         source, entry = registry.source(name), registry[name]
         text = (
-            entry.__doc__ if isinstance(entry, type) else sys.modules[entry.measure.__module__].__doc__
+            entry.__doc__ if isinstance(entry, type) else sys.modules[entry.conclude.__module__].__doc__
         )
         assert source.summary
         assert text.startswith(source.summary.split()[0])
