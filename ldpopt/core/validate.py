@@ -183,7 +183,7 @@ def row_sums(name: str, rows: Any) -> Array:
     ldpopt.core.errors.InvalidInputError: row 1 of the matrix must sum to 1, but sums to 0.9, off by -0.1
     """
     sums: Array = rows.sum(axis=1)
-    for row in np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE):
+    for row in (np.abs(sums - 1) > SUM_TOLERANCE).nonzero()[0]:
         off = excess(rows[[row]].sum(axis=0))
         if abs(off) > SUM_TOLERANCE:
             raise InvalidInputError(

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
@@ -34,8 +33,11 @@ from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set, Single
 
 ALONE, BATCH = 1, 512
 """Places that are searched one by one, which is often enough, and the size of the batches after them."""
-NEAR = 1e-3
-"""A share within this of 0 or 1 is searched again on a logarithmic scale."""
+FIRST = np.concatenate([[0.0], 10.0 ** np.arange(-13, 0), np.linspace(0.2, 0.8, 13)])
+FIRST = np.concatenate([FIRST, 1 - FIRST[13::-1]])
+"""The first shares of a search for the worst one, closer and closer next to 0 and 1."""
+FINER, ROUNDS = 17, 10
+"""So many shares are tried between the neighbours of the best one, so many times."""
 SHARES = 32
 """Steps of the bisection for the worst share of the slack."""
 
@@ -225,9 +227,9 @@ def _log_ratios(high: Array, low: Array) -> Array:
         return np.where(low > 0, np.log(high / low), math.inf)
 
 
-def _steps(F: Chi2Set, s: int, other: int, share: float) -> Array:
-    """Return √r − 1 of the secrets s and s' when s takes a share of the slack, from 0 to 1."""
-    return F.slack * np.array([share, 1 - share]) / F.secrets[[s, other]]
+def _steps(F: Chi2Set, s: int, other: int, share: Any) -> Array:
+    """Return √r − 1 of the secrets s and s' when s takes a share of the slack, or each of many."""
+    return (F.slack * np.array([share, 1 - share]).T / F.secrets[[s, other]]).T
 
 
 def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[float, float]:
@@ -235,27 +237,21 @@ def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[flo
 
     The numerator is concave in √r_s, the denominator convex in √r_s' (both by duality, see
     ``ldpopt/checker/kernel/proofs/robust_privacy.py``), so their ratio has no local maximum but the
-    global one: a bracketing search is exact.
+    global one: it lies between the neighbours of the best share that was tried.
     """
 
-    both = np.array([-columns[s, :, y], columns[other, :, y]]).T
-    centres = F.given[[s, other]].T
-
-    def loss(share: float) -> float:
-        high, low = least(both, centres, bound_of(_steps(F, s, other, share)))[0].tolist()
-        return -math.inf if low <= 0 else -math.log(-high / low)
-
-    inner = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
-    found = max((-loss(x), x) for x in (0.0, float(inner.x), 1.0))
-    if NEAR < found[1] < 1 - NEAR:
-        return found
-    # next to an end the share is sought on a logarithmic scale
-    places = sorted([0.0, 1.0, *(10.0**-j for j in range(2, 14)), *(1 - 10.0**-j for j in range(2, 14))])
-    best = max(range(len(places)), key=lambda i: -loss(places[i]))
-    ends = places[max(best - 1, 0)], places[min(best + 1, len(places) - 1)]
-    fine = 1e-9 * (ends[1] - ends[0])
-    closer = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": fine})
-    return max(found, *((-loss(x), x) for x in (places[best], float(closer.x))))
+    both = np.array([-columns[s, :, y], columns[other, :, y]])
+    centres = F.given[[s, other]]
+    shares, found = FIRST, (-math.inf, 0.0)
+    for _ in range(ROUNDS):
+        each = len(shares)
+        bounds = bound_of(_steps(F, s, other, shares)).ravel()
+        ends = least(both.repeat(each, axis=0).T, centres.repeat(each, axis=0).T, bounds)[0]
+        levels = _log_ratios(-ends[:each], ends[each:])
+        best = int(levels.argmax())
+        found = max(found, (float(levels[best]), float(shares[best])))
+        shares = np.linspace(shares[max(best - 1, 0)], shares[min(best + 1, each - 1)], FINER)
+    return found
 
 
 def _witness(columns: Array, F: Chi2Set, y: int, s: int, other: int, share: float) -> Array:

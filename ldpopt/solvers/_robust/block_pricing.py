@@ -25,11 +25,13 @@ from ldpopt.models.block_cone import BlockCone, Product
 
 
 class Table(NamedTuple):
-    """The vertices T of a block as columns, with q = P·T and Σ P T log T of each."""
+    """The vertices T of a block as columns, with q = P·T and Σ P T log T of each, and the ends of q."""
 
     T: Array
     q: Array
     entropy: Array
+    least: float
+    most: float
 
 
 class Relaxed(NamedTuple):
@@ -64,7 +66,8 @@ class BlockPricer:
             self._tables.move_to_end(key)
             return self._tables[key]
         T, P = self.cone.vertices(s, low, high), self.prior[s]
-        found = Table(T, P @ T, P @ xlogy(T, T))
+        q = P @ T
+        found = Table(T, q, P @ xlogy(T, T), float(q.min()), float(q.max()))
         self._tables[key] = found
         self._cells += T.size
         # the most floats that the tables of block vertices hold
@@ -97,8 +100,8 @@ class PricedBlocks:
         blocks = list(zip(*product, strict=True))
         tables = [self.pricer.table(s, low, high) for s, (low, high) in enumerate(blocks)]
         f = [t.entropy - beta @ t.T for t, beta in zip(tables, self.dual, strict=True)]
-        low = 1 + math.log(max(sum(t.q.min() for t in tables), 1e-300))
-        high = 1 + math.log(sum(t.q.max() for t in tables))
+        low = 1 + math.log(max(sum(t.least for t in tables), 1e-300))
+        high = 1 + math.log(sum(t.most for t in tables))
         best, slope, trial, floor = math.inf, high, (low + high) / 2, -math.inf
         lines: dict[bool, tuple[float, float]] = {}
         for _ in range(40):
