@@ -1,5 +1,6 @@
 PYTHON ?= python3
 VENV := .venv
+LIGHT := $(VENV)/.light
 STAMP := $(VENV)/.installed
 
 .DELETE_ON_ERROR:
@@ -8,7 +9,7 @@ STAMP := $(VENV)/.installed
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
-demo: $(STAMP)  ## design, solve and verify a few mechanisms; results in demo-out/
+demo: $(LIGHT)  ## design, solve and verify a few mechanisms; results in demo-out/
 	$(VENV)/bin/ldpopt demo --out demo-out
 
 # The workers of pytest are the parallelism: one thread each for the linear algebra.
@@ -31,10 +32,15 @@ clean:  ## remove everything that make and the tools create
 	rm -rf $(VENV) demo-out site build dist *.egg-info .cache .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(STAMP): pyproject.toml
+$(LIGHT): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("ldpopt needs Python 3.11 or later; try make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
-	@echo "Setting up $(VENV); the first time takes a few minutes."
+	@echo "Setting up $(VENV); the first time takes a minute or two."
 	@$(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install -qq --upgrade pip
+	@$(VENV)/bin/python -m pip install -qq --editable .
+	@touch $@
+
+$(STAMP): $(LIGHT)
+	@echo "Installing what the tests and the documentation need."
 	@$(VENV)/bin/python -m pip install -qq --editable ".[test,lint]"
 	@touch $@

@@ -46,8 +46,37 @@ class UndecidedFileError(LdpoptError):
     """A file that cannot be read, or whose claims cannot be decided, within a budget."""
 
 
+INSTALLED_BY = {
+    "cdd": "'ldpopt[cdd]'",
+    "cryptography": "'ldpopt[protocol]'",
+    "distributed": "'ldpopt[dask]'",
+    "ortools": "'ldpopt[flow-ortools]'",
+    "pandas": "pandas",
+    "sklearn": "'ldpopt[forest]'",
+}
+"""What pip installs for a module that not everybody needs."""
+
+
+def lacking(module: str) -> str:
+    """Say that a module is needed, and how to install it where that is known.
+
+    >>> lacking("cdd")
+    "needs the package 'cdd': pip install 'ldpopt[cdd]'"
+    """
+    known = module in INSTALLED_BY
+    return f"needs the package {module!r}" + (f": pip install {INSTALLED_BY[module]}" if known else "")
+
+
 class MissingDependencyError(LdpoptError, ImportError):
-    """An optional package that a solver needs and that is not installed."""
+    """An optional package that is not installed; the message names what brings it.
+
+    Args:
+        what: what needs it.
+        module: the module that cannot be imported.
+    """
+
+    def __init__(self, what: str, module: str) -> None:
+        super().__init__(f"{what} {lacking(module)}")
 
 
 class FailedError(LdpoptError, RuntimeError):

@@ -50,7 +50,7 @@ def frame(rows: Any, index: Sequence[object] | None = None, columns: Any = None)
     try:
         import pandas as pd
     except ImportError:
-        raise MissingDependencyError("to_frame needs the package 'pandas'") from None
+        raise MissingDependencyError("to_frame", "pandas") from None
     return pd.DataFrame(rows, index=index, columns=columns)
 
 

@@ -46,7 +46,7 @@ def workers(jobs: int, scheduler: str | None) -> Iterator[Parallel]:
     try:
         from distributed import Client
     except ImportError:
-        raise MissingDependencyError("--scheduler needs Dask: pip install 'ldpopt[dask]'") from None
+        raise MissingDependencyError("a Dask scheduler", "distributed") from None
     try:
         client = Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError, TimeoutError) as error:

@@ -52,9 +52,9 @@ def _git(*words: str) -> str:
 
 @cache
 def packages() -> dict[str, str]:
-    """List the versions of Python, ldpopt, and the installed packages that it or cvxpy computes with."""
+    """List the versions of Python, ldpopt, and the installed packages that it computes with."""
     found = {"python": platform.python_version(), "ldpopt": version("ldpopt")}
-    for needed in [*(requires("ldpopt") or []), *_requirements("cvxpy")]:
+    for needed in requires("ldpopt") or []:
         name = re.split(r"[^\w.-]", needed)[0].lower()
         if TOOLS.search(needed):
             continue
@@ -63,13 +63,6 @@ def packages() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def _requirements(package: str) -> list[str]:
-    try:
-        return requires(package) or []
-    except PackageNotFoundError:
-        return []
 
 
 def processor() -> str:

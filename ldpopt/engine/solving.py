@@ -12,7 +12,13 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError, LdpoptError, MissingDependencyError, NoSolverError
+from ldpopt.core.errors import (
+    InvalidInputError,
+    LdpoptError,
+    MissingDependencyError,
+    NoSolverError,
+    lacking,
+)
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits, Progress
 from ldpopt.core.problem import Problem
@@ -346,7 +352,7 @@ def _refusal(name: str, form: Form, by_name: bool = False) -> str | None:
     if not candidate.automatic and not by_name:
         return "proves nothing, and is run by its name only"
     if missing := candidate.missing():
-        return f"needs the package {missing[0]!r}"
+        return lacking(missing[0])
     reason = candidate().takes(form)
     return None if reason is True else reason
 
@@ -354,10 +360,7 @@ def _refusal(name: str, form: Form, by_name: bool = False) -> str | None:
 def _configured(name: str, options: dict[str, Any]) -> Solver[Any]:
     cls = SOLVERS[name]
     if missing := cls.missing():
-        raise MissingDependencyError(
-            f"the solver {name!r} needs the package {missing[0]!r}; "
-            f"install the extra: pip install 'ldpopt[{name}]'"
-        )
+        raise MissingDependencyError(f"the solver {name!r}", missing[0])
     return cls.configured(**options)
 
 

@@ -92,7 +92,7 @@ def forest_roc(learned: Any, test: Any, values: list[Any], trees: int, seed: int
         from sklearn.ensemble import RandomForestClassifier
         from sklearn.metrics import roc_auc_score, roc_curve
     except ImportError:
-        raise MissingDependencyError("forests need scikit-learn: pip install 'ldpopt[forest]'") from None
+        raise MissingDependencyError("a forest", "sklearn") from None
     forest = RandomForestClassifier(n_estimators=trees, min_samples_leaf=5, random_state=seed)
     forest.fit(_coded(learned, values)[:, :-1], learned[:, -1] == ">50K")
     scores = forest.predict_proba(_coded(test, values)[:, :-1])[:, -1]

@@ -17,9 +17,7 @@ try:
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 except ImportError:
-    raise MissingDependencyError(
-        "the protocol needs the package 'cryptography': pip install 'ldpopt[protocol]'"
-    ) from None
+    raise MissingDependencyError("the protocol", "cryptography") from None
 
 OVERHEAD = 32 + 16
 """Bytes that sealing adds: the fresh public key and the tag."""

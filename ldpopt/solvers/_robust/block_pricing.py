@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,12 @@ class Table(NamedTuple):
     entropy: Array
     least: float
     most: float
+
+    @classmethod
+    def of(cls, T: Array, P: Array) -> Self:
+        """Evaluate the vertices of a block whose public values have the probabilities P."""
+        q = P @ T
+        return cls(T, q, P @ xlogy(T, T), float(q.min(initial=np.inf)), float(q.max(initial=0.0)))
 
 
 class Relaxed(NamedTuple):
@@ -65,11 +71,9 @@ class BlockPricer:
         if key in self._tables:
             self._tables.move_to_end(key)
             return self._tables[key]
-        T, P = self.cone.vertices(s, low, high), self.prior[s]
-        q = P @ T
-        found = Table(T, q, P @ xlogy(T, T), float(q.min()), float(q.max()))
+        found = Table.of(self.cone.vertices(s, low, high), self.prior[s])
         self._tables[key] = found
-        self._cells += T.size
+        self._cells += found.T.size
         # the most floats that the tables of block vertices hold
         while self._cells > 2**25:
             self._cells -= self._tables.popitem(last=False)[1].T.size

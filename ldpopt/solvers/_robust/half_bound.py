@@ -23,7 +23,6 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
 from ldpopt.core.highs import ColumnLP, Optimum
 from ldpopt.core.limits import Limits, OutOfTime
@@ -181,8 +180,7 @@ class HalfSearch:
     def _table(self, s: int, ends: Interval, mass: Interval) -> Table:
         key = (s, *ends, *mass)
         if key not in self._tables:
-            T, p = self.cone.vertices(s, ends, mass), self.prior[s]
-            self._tables[key] = Table(T, p @ T, p @ xlogy(T, T))
+            self._tables[key] = Table.of(self.cone.vertices(s, ends, mass), self.prior[s])
         return self._tables[key]
 
     def _risen(self, piece: Piece) -> Rise | None:
