@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, stats
-from scipy.special import rel_entr
+from scipy import stats
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures.exposure import deviation, read_counts, read_support
+from ldpopt.measures.exposure import deviation, read_counts
 
 
 def statistical_exposure(p: ArrayLike, n: int, k: int) -> float:
@@ -63,64 +62,6 @@ def statistical_exposure_error(p: ArrayLike, p_hat: ArrayLike, n: int, k: int) -
     n, k = validate.whole_number("n", n, 1), validate.whole_number("k", k, 0)
     slopes = _steepest(np.minimum(a, b), np.maximum(a, b), n, k)
     return float(slopes @ np.abs(a - b))
-
-
-def statistical_exposure_ceiling(
-    p_hat: ArrayLike, n: int, k: int, reach: float, *, support: int | None = None
-) -> float:
-    """Bound Q_p(n, k) from above if p̂ would be no more of a surprise than ``reach`` for any value.
-
-    Σ_i max { x F(k−2; n−1, x) : kl(p̂_i, x) ≤ reach }, kl the divergence of two coins: the corrected
-    Theorem 8 of Bravo-Hermsdorff et al. 2022 before it is linearised, with Chernoff's inequality for
-    Hoeffding's. As kl(p, x) ≥ 2(x − p)², it is never above Q_p̂(n, k) + γ Σ L_i, γ = √(reach/2). Each
-    term rises to one peak and falls after it. Splitting values into finer ones never lowers it.
-
-    Args:
-        p_hat: the frequencies of a sample.
-        n: the number of users of the future database.
-        k: the anonymity asked for there.
-        reach: log(2N/δ)/m, where all N values of a sample of m users are to be within it with
-            probability 1 − δ; twice the square of :func:`deviation`.
-        support: how many values are possible, if more than p_hat lists.
-
-    >>> statistical_exposure_ceiling([0.5, 0.5], 100, 10, 0.02) < 1e-12
-    True
-    >>> statistical_exposure_ceiling([0.5, 0.5, 0], 100, 10, 0.1) > 0.04
-    True
-    """
-    frequencies = validate.distribution("p_hat", p_hat)
-    n, k = validate.whole_number("n", n, 1), validate.whole_number("k", k, 0)
-    unseen = read_support(support, len(frequencies)) - len(frequencies)
-    if not 0 <= reach < np.inf:
-        raise InvalidInputError(f"reach must be a finite number of at least 0, not {reach}")
-    centres = np.append(frequencies, 0.0)
-    worst = np.clip(_peak(n, k), _end(centres, reach, 0.0), _end(centres, reach, 1.0))
-    terms = worst * stats.binom.cdf(k - 2, n - 1, worst)
-    return min(1.0, float(terms[:-1].sum() + unseen * terms[-1]))
-
-
-def _end(p: Array, reach: float, limit: float) -> Array:
-    """Find the x between p and a limit, 0 or 1, with kl(p, x) = reach, by bisection."""
-    near, far = p.astype(np.float64), np.full(len(p), limit)
-    for _ in range(100):
-        middle = (near + far) / 2
-        beyond = rel_entr(p, middle) + rel_entr(1 - p, 1 - middle) > reach
-        near, far = np.where(beyond, near, middle), np.where(beyond, middle, far)
-    return near
-
-
-def _peak(n: int, k: int) -> float:
-    """Find the x where x F(k−2; n−1, x) is largest.
-
-    There F = (k−1) b(k−1; n−1, x), once between 0 and (k−1)/(n−1).
-    """
-    if not 1 < k <= n:
-        return 1.0
-
-    def slope(x: float) -> float:
-        return float(stats.binom.cdf(k - 2, n - 1, x) - (k - 1) * stats.binom.pmf(k - 1, n - 1, x))
-
-    return float(optimize.brentq(slope, 0.0, (k - 1) / (n - 1), xtol=1e-15))
 
 
 def threshold_for_users(n: int, k: int, miss: float) -> float:

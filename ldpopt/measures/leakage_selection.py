@@ -17,7 +17,6 @@ from ldpopt.core.exact import (
     PriceTree,
     SelectionRow,
     SelectionStatement,
-    dyadic,
     log_above,
     released_row,
     selection_bound,
@@ -220,23 +219,10 @@ def exact_value(matrix: csr_array, selection: Sequence[int] | Selection) -> floa
 
 def exact_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
     """Compute what a proof tree bounds for a mechanism, in nats, rounded up."""
-    total = _tree_bound(form, _released_rows(form.matrix), proof)
-    return certify.value_above(log_above(Fraction(total, PRICE_UNIT)))
-
-
-def coverage_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
-    """Compute what a proof tree bounds for any rows ≥ 0 as they are, rounded up."""
-    rows = []
-    for columns, entries in _plain_rows(form.matrix):
-        parts, bits = dyadic(entries)
-        rows.append(SelectionRow(columns, parts, 1 << bits))
-    return certify.value_above(Fraction(_tree_bound(form, rows, proof), PRICE_UNIT))
-
-
-def _tree_bound(form: SelectionProgram, rows: list[SelectionRow], proof: dict[str, Any]) -> int:
     groups = [part.tolist() for part in members(form)]
-    question = SelectionStatement(rows, form.matrix.shape[1], groups)
-    return selection_bound(PriceTree().read(proof, "proof"), question)
+    question = SelectionStatement(_released_rows(form.matrix), form.matrix.shape[1], groups)
+    total = selection_bound(PriceTree().read(proof, "proof"), question)
+    return certify.value_above(log_above(Fraction(total, PRICE_UNIT)))
 
 
 def leaf(prices: Array) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class FeatureRelease(Problem):
       released (Section 7). Risk is an upper bound on the *expected* fraction of those users whose row
       fewer than k = ⌈t·n⌉ of them have (the statistical exposure of Definition 7). With probability at
       least 1 − delta over the sample it holds for all sets of features at once (the corrected Theorem 8,
-      :func:`ldpopt.measures.exposure_of_future_users.statistical_exposure_ceiling`). The fraction
+      :func:`ldpopt.checker.kernel.proofs.future_users.expected_exposure`). The fraction
       that comes out in one release scatters around its expectation and may exceed the budget. OPTIMAL:
       no heavier set has such a bound within the budget.
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from future_exposure import statistical_exposure_ceiling
 
 from ldpopt import problem, solve
 from ldpopt.core.limits import Limits
@@ -19,7 +20,6 @@ from ldpopt.measures.exposure_from_marginals import ThresholdSearch, best_choice
 from ldpopt.measures.exposure_of_future_users import (
     deviation,
     estimate_statistical_exposure,
-    statistical_exposure_ceiling,
 )
 from ldpopt.measures.repeated_reports import repeated_level
 from ldpopt.mechanisms.histograms import (

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from future_exposure import statistical_exposure_ceiling
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +23,6 @@ from ldpopt.core.limits import Limits
 from ldpopt.measures.exposure import deviation, exposure_of_table
 from ldpopt.measures.exposure_of_future_users import (
     statistical_exposure,
-    statistical_exposure_ceiling,
     threshold_for_users,
 )
 from ldpopt.problems import FeatureRelease
