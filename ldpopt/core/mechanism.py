@@ -174,7 +174,10 @@ class Mechanism(Channel):
         outputs: Iterable[Label] | None = None,
     ) -> None:
         rows = validate.array("mechanism matrix", matrix, 2)
-        _check_rows(rows)
+        if rows.min() < 0:
+            x, y = np.argwhere(rows < 0)[0]
+            raise InvalidInputError(f"mechanism matrix[{x}][{y}] must be at least 0, not {rows[x, y]}")
+        validate.row_sums("mechanism matrix", rows)
         set_once = super().__setattr__
         set_once("matrix", rows)
         set_once("inputs", _labels("inputs", inputs, rows.shape[0]))
@@ -337,13 +340,6 @@ def _refuse_large(what: str, inputs: int, outputs: int) -> None:
         raise InvalidInputError(
             f"{what}: a matrix of {inputs} × {outputs:,} must have at most {MOST_ENTRIES:,} entries"
         )
-
-
-def _check_rows(rows: Array) -> None:
-    if rows.min() < 0:
-        x, y = np.argwhere(rows < 0)[0]
-        raise InvalidInputError(f"mechanism matrix[{x}][{y}] must be at least 0, not {rows[x, y]}")
-    validate.row_sums("mechanism matrix", rows)
 
 
 def _normalised(rows: Array) -> Array:

@@ -94,8 +94,12 @@ def mechanism_information(points: Array, mechanism: SetMechanism) -> Array:
             f"the information of sets of {mechanism.k} values is computed for levels up to "
             f"{LARGEST_LEVEL:g}, not {mechanism.epsilon():.6g}"
         )
-    one = _independent if mechanism.inclusion is not None else _by_size
-    return np.array([one(p, mechanism) for p in points])
+    if mechanism.inclusion is not None:
+        return np.array([_independent(p, mechanism) for p in points])
+    c = (mechanism.high - mechanism.low) / mechanism.low
+    sizes = [(m, float(weight)) for m, weight in enumerate(mechanism.sizes) if weight > 0]
+    averages = [sum(weight * _of_size(p, c, m) for m, weight in sizes) for p in points]
+    return mechanism.low * np.array(averages)
 
 
 def laplace_rule() -> tuple[Array, Array]:
@@ -136,12 +140,6 @@ def _independent(p: Array, mechanism: SetMechanism) -> Array:
     half = (1 + c * share) * np.sqrt(total)
     single = (share * (1 - share)) @ total
     return mechanism.low * (half @ half.T + c * c * np.diag(single))
-
-
-def _by_size(p: Array, mechanism: SetMechanism) -> Array:
-    c = (mechanism.high - mechanism.low) / mechanism.low
-    parts = [float(weight) * _of_size(p, c, m) for m, weight in enumerate(mechanism.sizes) if weight > 0]
-    return mechanism.low * np.sum(parts, axis=0)
 
 
 def _of_size(p: Array, c: float, m: int) -> Array:

@@ -234,6 +234,10 @@ def additive_noise_leakage(
         )
     if (np.diff(borders) <= 0).any() or borders[0] > intervals.min() or borders[-1] < intervals.max():
         raise InvalidInputError(f"edges must increase and reach beyond all cells, not be {edges!r:.80}")
+    if len(labels := list(secrets)) != len(intervals):
+        raise InvalidInputError(
+            f"secrets must be {len(intervals)} labels, one per cell, not {len(labels)}"
+        )
     low, high = intervals[:, :1], intervals[:, 1:]
     cumulative = noise.cdf(borders[None, :] - (low + high) / 2)
     ends = np.zeros((len(low), 1)), np.ones((len(low), 1))
@@ -242,10 +246,9 @@ def additive_noise_leakage(
     inner = noise.pdf(distance) * np.diff(borders)
     tails = noise.cdf(borders[0] - low), noise.sf(borders[-1] - high)
     above = np.hstack([tails[0], inner, tails[1]])
-    groups = _groups(secrets, len(low))
-    below = SelectionProgram(csr_array(rounded), groups)
+    below = selection_program(rounded, labels)
     cover = leakage_selection.covered(below.matrix, largest_selection(below)).sum()
-    most = PriceLP(SelectionProgram(csr_array(above), groups)).solve().bound
+    most = PriceLP(SelectionProgram(csr_array(above), below.groups)).solve().bound
     return LeakageBounds(math.log(cover), math.log(most))
 
 
@@ -257,14 +260,6 @@ def largest_selection(form: SelectionProgram) -> leakage_selection.Selection:
         matching = maximum_bipartite_matching(adjacency(form), perm_type="column")
         return matched_selection(form, matching.astype(np.int64))
     return _nearly_largest(form, EFFORT, None)[0]
-
-
-def _groups(secrets: Any, count: int) -> leakage_selection.Selection:
-    numbers: dict[Any, int] = {}
-    groups = [numbers.setdefault(secret, len(numbers)) for secret in secrets]
-    if len(groups) != count:
-        raise InvalidInputError(f"secrets must be {count} labels, one per cell, not {len(groups)}")
-    return np.array(groups)
 
 
 def _extremes(form: SelectionProgram) -> tuple[Array, Array]:

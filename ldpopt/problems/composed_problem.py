@@ -296,9 +296,6 @@ class ComposedProblem(Problem):
         point = solution.point
         if isinstance(point, Columns):
             point = Assigned(point.matrix, np.zeros(len(point.weights), dtype=int))
-        return Mechanism(self._repaired(point))
-
-    def _repaired(self, point: Assigned) -> Array:
         own, equal = self._constants(point) if point.inner is None else (point.inner, point.inner)
         free = self._free()[:, point.cones] if point.inner is None else point.inner > 0
         rows = (freed := point.matrix * free) / freed.sum(axis=1, keepdims=True)
@@ -306,7 +303,7 @@ class ComposedProblem(Problem):
         tries += [(touch, equal) for touch in certify.GRID * 2.0 ** np.arange(43)]  # up to 1e-3
         for touch, inner in tries:
             if self._admits(candidate := certify.rounded((1 - touch) * rows + touch * inner)):
-                return candidate
+                return Mechanism(candidate)
         also = ", or the side conditions leave rounding no room" * bool(self.question.conditions)
         raise SolverError(f"the solver's mechanism is too far from private to be repaired{also}")
 
