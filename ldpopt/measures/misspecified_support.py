@@ -41,13 +41,6 @@ MOST_GROUPS = 48
 """Bins beyond which neighbours are bounded together."""
 
 
-def log_binomial(n: int, r: int) -> float:
-    """Compute log C(n, r), −inf where it is 0."""
-    if not 0 <= r <= n:
-        return -math.inf
-    return math.lgamma(n + 1) - math.lgamma(r + 1) - math.lgamma(n - r + 1)
-
-
 def log_reaching(tau: int, known: int, reached: int) -> float:
     """Compute the log of the number of histograms in which no reached category is empty.
 
@@ -60,7 +53,9 @@ def log_reaching(tau: int, known: int, reached: int) -> float:
     """
     if known + reached == 0:
         return 0.0 if tau == 0 else -math.inf
-    return log_binomial(tau + known - 1, known + reached - 1)
+    if not 1 <= known + reached <= tau + known:
+        return -math.inf
+    return math.lgamma(tau + known) - math.lgamma(known + reached) - math.lgamma(tau - reached + 1)
 
 
 def log_all(tau: int, d: int) -> float:

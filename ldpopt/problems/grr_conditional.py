@@ -47,12 +47,6 @@ class GRRConditional(Reporting):
     """
 
     kind: ClassVar[str] = "grr-conditional"
-    any_reports: ClassVar[bool] = True
-
-    @property
-    def box(self) -> tuple[Array, Array]:
-        """ε₂ ∈ [0, ε]."""
-        return np.zeros(1), np.array([self.epsilon])
 
     @cached_property
     def fixed_limits(self) -> Array:

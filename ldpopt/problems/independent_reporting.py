@@ -48,12 +48,6 @@ class IndependentReporting(Reporting):
     """
 
     kind: ClassVar[str] = "independent-reporting"
-    any_reports: ClassVar[bool] = True
-
-    @property
-    def box(self) -> tuple[Array, Array]:
-        """ε₂ ∈ [0, ε]."""
-        return np.zeros(1), np.array([self.epsilon])
 
     @cached_property
     def distance(self) -> float:

@@ -79,9 +79,9 @@ class Reporting(TableProblem):
             yield f"{size}x2 epsilon={level:g}", cls(level, p_hat, 1000)
 
     @property
-    @abstractmethod
     def box(self) -> tuple[Array, Array]:
-        """The range of the parameters, of which ε₂ is the first."""
+        """The range of the parameters, of which ε₂ ∈ [0, ε] is the first."""
+        return np.zeros(1), np.array([self.epsilon])
 
     @abstractmethod
     def limits(self, g: Array) -> Array:
@@ -127,7 +127,7 @@ class Reporting(TableProblem):
 
         return ScalarSearch(*self.box, objective, upper, self.cost)
 
-    any_reports: ClassVar[bool] = False
+    any_reports: ClassVar[bool] = True
     """Whether "optimal" blocks include the report on s, so that cells of splits bound the protocol."""
 
     def reports_of(self, point: Array) -> list[list[int]]:
