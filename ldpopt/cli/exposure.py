@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import AsJson, Encoding, Force, Separator, split_columns
-from ldpopt.cli.terminal import (
-    check_output,
-    print_facts,
-    print_table,
-    tell,
-    watching,
+from ldpopt.cli.options import (
+    AsJson,
+    BinsOption,
+    Encoding,
+    Force,
+    LevelsOption,
+    Missing,
+    Separator,
+    coarser,
+    split_columns,
 )
+from ldpopt.cli.terminal import check_output, print_facts, print_table, tell, watching
 from ldpopt.core.exact import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -26,12 +30,27 @@ if TYPE_CHECKING:
 def exposure(
     table: Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file, or adult.")],
     columns: Annotated[
-        str, typer.Option(help="The columns in question, comma-separated; default: all.")
+        str,
+        typer.Option(
+            "--identifying",
+            "--columns",
+            help="The columns by which others may know a person, comma-separated; default: all others.",
+        ),
+    ] = "",
+    sensitive: Annotated[
+        str, typer.Option(help="The columns that nobody may learn of a person, such as a disease.")
     ] = "",
     threshold: Annotated[
-        float, typer.Option(help="A combination of values is rare below this fraction of the rows.")
-    ] = 0.001,
+        float | None,
+        typer.Option(help="A combination of values is rare below this fraction of the rows (0.001)."),
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", help="Instead: it is rare if fewer than so many rows have it.")
+    ] = None,
     budget: Annotated[float, typer.Option(help="The fraction of rows that may be exposed.")] = 0.0,
+    bins: BinsOption = None,
+    levels: LevelsOption = None,
+    missing: Missing = "category",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a page here, .html.")] = None,
     sep: Separator = None,
     encoding: Encoding = "utf-8",
@@ -39,7 +58,7 @@ def exposure(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how many rows stand out by their values, and which columns may be released as they are.
+    """Say how many rows stand out by their values, and which columns together expose few.
 
     A row is exposed if too few rows have the same values. This is about the rows of this table, without
     noise; to hide a column from everybody, design a mechanism (ldpopt design).
@@ -54,12 +73,18 @@ def exposure(
 
     if out is not None:
         check_output(out, force, table)
+    read = coarser(bins, "", None, levels)
     with watching(f"counting the rows of {table} that stand out", time_limit) as watch:
         found = exposed(
             table,
             split_columns(columns),
             threshold=threshold,
+            k=k,
             budget=budget,
+            sensitive=split_columns(sensitive),
+            bins=read["bins"],
+            levels=read["levels"],
+            missing=missing,
             sep=sep,
             encoding=encoding,
             time_limit=limits.left(),
@@ -80,26 +105,11 @@ def exposure(
 
 
 def _print_exposure(found: Exposed) -> None:
-    from ldpopt.release.promises import release_in_words, rows_in_words
+    from ldpopt.release.promises import exposure_in_words, rows_in_words
 
-    rows = [
-        (
-            name,
-            f"{values:,}",
-            rows_in_words(alone, found.rows),
-            "yes" if name in found.released else "no",
-        )
+    rows: list[tuple[object, ...]] = [
+        (name, f"{values:,}", rows_in_words(alone, found.rows), name in found.released)
         for name, values, alone in zip(found.columns, found.values, found.alone, strict=True)
     ]
-    print_table(("column", "values", "exposed by it alone", "released"), rows, left=("column",))
-    print_facts(
-        {
-            "table": f"{found.name}, {found.rows:,} rows",
-            "exposed": f"a row whose values fewer than {found.crowd:,} rows have "
-            f"({found.threshold:.10g} of all)",
-            "together": f"all {len(found.columns)} columns expose "
-            f"{rows_in_words(found.together, found.rows)}",
-            "release": found.verification.marked(release_in_words(found)),
-            "certificate": found.verification.summary,
-        }
-    )
+    print_table(("column", "values", "exposed by it alone", "within the budget"), rows, left=("column",))
+    print_facts(exposure_in_words(found))

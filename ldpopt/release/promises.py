@@ -349,8 +349,28 @@ def rows_in_words(count: int, rows: int) -> str:
     return f"{count:,} row{'' if count == 1 else 's'} ({100 * count / rows:.3g} %)"
 
 
+def exposure_in_words(found: Exposed) -> dict[str, str]:
+    """Say who stands out in a table: facts by name, without a recommendation to release a column."""
+    facts = {
+        "table": f"{found.name}, {found.rows:,} rows",
+        "exposed": f"a row whose values fewer than {found.crowd:,} rows have",
+        "together": f"all {len(found.columns)} columns expose "
+        f"{rows_in_words(found.together, found.rows)}",
+        "within budget": found.verification.marked(release_in_words(found)),
+    }
+    for name, told in found.told.items():
+        safe, together = (rows_in_words(count, found.rows) for count in told)
+        facts[f"sensitive {name}"] = (
+            f"not to be released as it is: beside it, the columns within the budget tell it of {safe}, "
+            f"all columns of {together}; a mechanism hides it (ldpopt design --secret {name})"
+        )
+    if not found.told:
+        facts["not said"] = "what nobody may learn of a person (--sensitive): the counts do not know"
+    return {**facts, "certificate": found.verification.summary}
+
+
 def release_in_words(found: Exposed) -> str:
-    """Say which columns may be released, what that exposes, and whether more would be possible."""
+    """Say which columns stay within the budget together, what they expose, and whether more would."""
     if not found.released and found.safe_alone:
         safe = " or ".join(found.safe_alone)
         return (

@@ -11,7 +11,7 @@ not a guarantee against somebody who knows more. For such a guarantee, design a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -30,12 +30,17 @@ from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.engine.verifying import Verification, verify_within
 from ldpopt.problems.feature_release import FeatureRelease, anonymity
 from ldpopt.tables.batches import TableReader, open_table
+from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.codes import Codes, group_sizes
+from ldpopt.tables.recoded import Recoded
+from ldpopt.tables.survey import Bins
 from ldpopt.tables.unpacking import check_words
 
 MOST_CELLS = 3_000_000
 """The most cells of a table, rows times columns: the question, its certificate and the checker hold all
 of them, and 8,200,000 took 2 GB."""
+THRESHOLD = 0.001
+"""The fraction of rows below which a combination of values is rare, unless another is given."""
 SECONDS = 30.0
 """The time limit of a choice of columns, and what its search gets where reading took all of it."""
 
@@ -54,6 +59,8 @@ class Exposed:
         alone: how many rows each column exposes by itself.
         together: how many rows all of the columns expose.
         sizes: how many rows share each combination of values that occurs, the rarest first.
+        told: for each sensitive column, of how many rows the columns that may be released tell its
+            value, and of how many all columns that identify do.
         result: the largest set of columns within the budget, with its certificate.
         checker_seconds: how long the checker may take.
     """
@@ -67,6 +74,7 @@ class Exposed:
     alone: tuple[int, ...]
     together: int
     sizes: tuple[int, ...]
+    told: dict[str, tuple[int, int]]
     result: Result
     checker_seconds: float = CHECKER_SECONDS
 
@@ -116,6 +124,10 @@ class Exposed:
             "exposed": self.together,
             "released": list(self.released),
             "exposed_by_released": self.exposed_by_released,
+            "sensitive": [
+                {"name": name, "told_by_released": released, "told": together}
+                for name, (released, together) in self.told.items()
+            ],
             "status": self.result.status.value,
             "verified": self.verification.verdict,
         }
@@ -125,8 +137,13 @@ def exposed(
     table: Any,
     columns: Sequence[str] = (),
     *,
-    threshold: float,
+    threshold: float | None = None,
+    k: int | None = None,
     budget: float = 0.0,
+    sensitive: Sequence[str] = (),
+    bins: Mapping[str, Bins] | None = None,
+    levels: Mapping[str, Levels] | None = None,
+    missing: str = "category",
     sep: str | None = None,
     encoding: str = "utf-8",
     time_limit: float | None = SECONDS,
@@ -135,9 +152,14 @@ def exposed(
 
     Args:
         table: a CSV or Parquet file, a pandas or polars frame, columns by name, or an embedded table.
-        columns: the columns in question; all of the table by default.
+        columns: the columns by which others may know a person; by default all that are not sensitive.
         threshold: the fraction of rows below which a combination of values is rare, in (0, 1].
+        k: in place of the threshold: the rows below which it is rare.
         budget: the fraction of rows that may be exposed.
+        sensitive: columns that nobody may learn of a person. They are not among those to release.
+        bins: for columns of numbers, dates or times: how many bins, or the edges between them.
+        levels: for columns of words: how many first characters count, or the groups.
+        missing: what becomes of rows with an empty cell: "refuse", "drop", or "category" (a value).
         sep: the character between the columns of a text file.
         encoding: the encoding of a text file.
         time_limit: seconds for the table and the choice of columns.
@@ -148,30 +170,57 @@ def exposed(
     limits = Limits.within(time_limit)
     with limits.held():
         opened = open_table(table, sep=sep, encoding=encoding)
-        names = list(columns) or opened.columns
+        names = list(columns) or [name for name in opened.columns if name not in sensitive]
         if not names:
             raise InvalidInputError(f"{opened.name} has no columns")
-        if len(set(names)) < len(names):
-            raise InvalidInputError(f"columns must be different, not {', '.join(names)}")
-        cells = _cells(opened, names)
-        question = FeatureRelease(threshold=threshold, budget=budget, table=cells)
-        crowd = anonymity(question.threshold, len(question.table))
+        if len({*names, *sensitive}) < len(names) + len(sensitive):
+            raise InvalidInputError(f"columns must be different, not {', '.join([*names, *sensitive])}")
+        if bins or levels or missing != "category":
+            opened = Recoded(opened, [*names, *sensitive], bins or {}, levels or {}, missing)
+        read = _cells(opened, [*names, *sensitive])
+        cells = {name: read[name] for name in names}
+        rows = len(read[names[0]])
+        question = FeatureRelease(threshold=_threshold(threshold, k, rows), budget=budget, table=cells)
+        crowd = anonymity(question.threshold, rows)
         sizes = np.sort(group_sizes(cells))
         alone = [group_sizes(cells, [name]) for name in names]
         with whole_answers():
             result = solve(question, time_limit=limits.left())
+        released = [names[j] for j in result.answer["features"]]
+        told = {name: (_told(read, released, name), _told(read, names, name)) for name in sensitive}
     return Exposed(
         name=opened.name,
         columns=tuple(names),
         values=tuple(len(found) for found in alone),
-        rows=len(question.table),
+        rows=rows,
         threshold=question.threshold,
         budget=question.budget,
         alone=tuple(int(found[found < crowd].sum()) for found in alone),
         together=int(sizes[sizes < crowd].sum()),
         sizes=tuple(sizes.tolist()),
+        told=told,
         result=result,
     )
+
+
+def _threshold(threshold: float | None, k: int | None, rows: int) -> float:
+    """Return the threshold; that of k rows lies between k − 1 and k of them, clear of both."""
+    if k is None:
+        return THRESHOLD if threshold is None else threshold
+    if threshold is not None:
+        raise InvalidInputError("give a threshold, or the rows that must be alike (k), not both")
+    if not 1 <= k <= rows:
+        raise InvalidInputError(f"k must be from 1 to the number of rows, {rows:,}, not {k}")
+    return (k - 0.5) / rows
+
+
+def _told(cells: dict[str, Codes], names: Sequence[str], sensitive: str) -> int:
+    """Count the rows whose values in some columns occur with one value of a sensitive column alone."""
+    groups = np.zeros_like(cells[sensitive])
+    for name in names:
+        groups = np.unique(np.stack((groups, cells[name])), axis=1, return_inverse=True)[1].ravel()
+    with_value = np.unique(np.stack((groups, cells[sensitive])), axis=1)[0]
+    return int((np.bincount(with_value) == 1)[groups].sum())
 
 
 def _cells(opened: TableReader, names: list[str]) -> dict[str, Codes]:

@@ -9,7 +9,7 @@ from collections import Counter
 from markupsafe import Markup
 
 from ldpopt.core.files import write_whole
-from ldpopt.release.promises import release_in_words, rows_in_words
+from ldpopt.release.promises import exposure_in_words, rows_in_words
 from ldpopt.release.safe_columns import Exposed
 from ldpopt.report.rendering import rendered
 
@@ -24,7 +24,7 @@ def write_page(found: Exposed, out: str | os.PathLike[str]) -> None:
         found=found,
         columns=list(zip(found.columns, found.values, found.alone, strict=True)),
         thresholds=[(t, found.exposed_at(t)) for t in (1e-4, 1e-3, 1e-2, 1e-1)],
-        release=found.verification.marked(release_in_words(found)),
+        facts=exposure_in_words(found),
         rows=rows_in_words,
         curve=Markup(curve(found)),
     )

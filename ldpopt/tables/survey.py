@@ -94,8 +94,8 @@ def survey(
         raise InvalidInputError(
             f"the column {min(twice)!r} is binned: top and levels are for columns of words"
         )
-    empty = _empty_columns(table, names, words) if missing == "category" else set()
-    known = {name: _binned(table, name, spec, name in empty) for name, spec in bins.items()}
+    empty = empty_columns(table, names, words) if missing == "category" else set()
+    known = {name: binned(table, name, spec, name in empty) for name, spec in bins.items()}
     for name in (*levels, *(name for name in top if name not in levels)):
         known[name] = coarsened(
             table, name, levels.get(name), top.get(name), name in words, name in empty, warn
@@ -179,7 +179,7 @@ def _check_size(domain: Domain) -> None:
         )
 
 
-def _empty_columns(table: TableReader, names: list[str], text: set[str]) -> set[str]:
+def empty_columns(table: TableReader, names: list[str], text: set[str]) -> set[str]:
     """Find the columns that have empty cells."""
     found: set[str] = set()
     for batch in table.batches(names):
@@ -282,7 +282,7 @@ def _column(name: str, values: set[str], text: bool, empty: bool) -> Column:
 # ------------------------------------------------------------ bins
 
 
-def _binned(table: TableReader, name: str, spec: Bins, empty: bool) -> Column:
+def binned(table: TableReader, name: str, spec: Bins, empty: bool) -> Column:
     """Bin a column of numbers, dates or times, into a number of bins or between given edges.
 
     Args:

@@ -45,7 +45,7 @@ def test_words_and_json(people, ldpopt):
     done = ldpopt("exposure", people, "--threshold", "0.2")
     assert done.code == 0
     for words in (
-        "a row whose values fewer than 2 rows have (0.2 of all)",
+        "a row whose values fewer than 2 rows have",
         "all 2 columns expose 1 row (10 %)",
         "place: 0 rows (0 %) exposed, within the budget of 0; no larger set of the columns stays",
     ):
@@ -98,9 +98,45 @@ def test_page(people, ldpopt, tmp_path):
     assert "--force" in again.err
 
 
+def test_what_a_sensitive_column_would_give_away(tmp_path, ldpopt):
+    """Of both men in a town the disease is known; of six others it is one of two."""
+    rows = ["m,town,hiv"] * 2 + ["f,town,flu", "f,town,none"] * 3
+    (tmp_path / "ill.csv").write_text("sex,place,disease\n" + "\n".join(rows) + "\n")
+    found = exposed(tmp_path / "ill.csv", k=3, sensitive=["disease"])
+    assert (found.columns, found.crowd, found.alone) == (("sex", "place"), 3, (2, 0))
+    assert found.released == ("place",)
+    assert found.told == {"disease": (0, 2)}
+    command = ("exposure", "ill.csv", "--identifying", "sex", "--sensitive", "disease", "--k", "2")
+    done = ldpopt(*command, "-o", "page.html", cwd=tmp_path)
+    assert (
+        "beside it, the columns within the budget tell it of 2 rows (25 %), all columns of" in done.out
+    )
+    assert "<strong>" not in (tmp_path / "page.html").read_text()
+    assert "--sensitive" in ldpopt("exposure", "ill.csv", cwd=tmp_path).out
+
+
+@pytest.mark.parametrize(
+    ("missing", "sizes"), [("category", (1, 1, 2)), ("drop", (1, 2)), ("refuse", None)]
+)
+def test_columns_are_binned_and_taken_at_coarser_levels(missing, sizes, tmp_path):
+    table = {"age": ["21", "29", "61", None], "place": ["4051", "4052", "8001", "8002"]}
+    asked = {"bins": {"age": [40.0]}, "levels": {"place": 2}, "missing": missing, "k": 2}
+    if sizes is None:
+        with pytest.raises(InvalidInputError, match="'age' has empty cells"):
+            exposed(table, **asked)
+    else:
+        assert exposed(table, **asked).sizes == sizes
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("--k", "11"), "k must be from 1 to the number of rows, 10, not 11"),
+        (("--k", "2", "--threshold", "0.1"), "or the rows that must be alike (k), not both"),
+        (("--sensitive", "wage"), "wage"),
+        (("--identifying", "age", "--sensitive", "age"), "columns must be different"),
+        (("--bins", "wage=3"), "wage"),
+        (("--missing", "forget"), "missing must be"),
         (("--threshold", "0"), "threshold must be a finite number above 0 to 1, not 0.0"),
         (("--threshold", "2"), "threshold must be a finite number above 0 to 1, not 2.0"),
         (("--budget", "-1"), "budget must be a finite number from 0 to 1, not -1.0"),
