@@ -43,6 +43,12 @@ def report(
             "that is not read by then makes no page."
         ),
     ] = None,
+    registry: Annotated[
+        bool,
+        typer.Option(
+            "--registry", help="Also write the record for a public registry of deployments (JSON)."
+        ),
+    ] = False,
     problem: OwnProblem = None,
     force: Force = False,
 ) -> None:
@@ -63,6 +69,9 @@ def report(
 
     out = Path(page_name(results)) if out is None else out
     check_output(out, force, *results)
+    recorded = out.with_suffix(".registry.json") if registry else None
+    if recorded is not None:
+        check_output(recorded, force, *results)
     know(problem)
     with counting("report") as count:
 
@@ -79,6 +88,7 @@ def report(
             out,
             curve_seconds=curve_seconds,
             time_limit=limits.left(),
+            registry=recorded,
             progress=progress,
             step=step,
         )
@@ -92,6 +102,8 @@ def report(
     wrong = "; ".join(f"{STATES[code][1]}: {paths}" for code, paths in found.items() if paths)
     several = "s" if len(parts) > 1 else ""
     say(f"wrote {out}: {len(parts)} result{several}, {wrong or 'every claim verified'}")
+    if recorded is not None:
+        say(f"wrote {recorded}: fill in what is null before you hand it in")
     private = [path for path, part in named if part.internal]
     if private and "internal" not in out.name:
         public = [path for path in map(public_path, private) if path.exists()]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from ldpopt.core.problem import INFORMATION
 from ldpopt.core.rounding import in_full
 from ldpopt.engine.verifying import NOT_CERTIFIED, NOT_CHECKED
-from ldpopt.release.accuracy import accuracies
+from ldpopt.release.accuracy import accuracies, data_accuracies
 from ldpopt.release.designed import Design
 from ldpopt.release.matrix_randomizer import Matrix
 from ldpopt.release.promises import margin, promise_of
@@ -51,12 +50,6 @@ def trade_off_curve(
     if not loaded.verification:
         said = "undecided" if loaded.verification.verdict is None else "refuted"
         return None, f"No curve was computed: the result is {said}."
-    if isinstance(content, Design) and math.isnan(content.information):
-        return (
-            None,
-            "No curve was computed: it compares information, which is not computed of encodings or of "
-            "numbers.",
-        )
     if seconds <= 0:
         return None, "No curve was computed, as asked (--curve-seconds 0)."
     if isinstance(content, Design):
@@ -66,15 +59,30 @@ def trade_off_curve(
     return _drawn(found, loaded, name), ""
 
 
-def _curve_measure(loaded: Loaded) -> str:
-    """Name what the curve shows; designs are compared by their information, whatever they optimise."""
-    if isinstance(loaded.content, Design):
-        return str(INFORMATION)
-    return str(loaded.result.problem.measure)
+class _Compared(NamedTuple):
+    """What the curve shows, and what the data as they are would have, where that is known."""
+
+    measure: str
+    reference: float | None
+    words: str
+
+
+def _compared(loaded: Loaded) -> _Compared:
+    """Name what the curve shows: of a design the ± of what it is for, or its information."""
+    made = loaded.content
+    if not isinstance(made, Design):
+        return _Compared(str(loaded.result.problem.measure), data_entropy(loaded), "H(X)")
+    if not (columns := tradeoff.precise(made)):
+        return _Compared(str(INFORMATION), made.entropy, "H(X)")
+    raw = data_accuracies(made.question.counts, made.domain, columns)
+    least = max(part.margin(made.rows) * (part.unit or 100) for part in raw)
+    of = "of the mean" if made.domain.of_numbers else "in points of a share"
+    return _Compared(f"± {of}, from {made.rows:,} reports", least, "±")
 
 
 def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
-    measure, content = _curve_measure(loaded), loaded.content
+    compared, content = _compared(loaded), loaded.content
+    measure = compared.measure
     title = f"{measure} over the privacy level ε".capitalize()
     promises = {
         series.name: promise_of(content, series.name) if isinstance(content, Design) else ""
@@ -90,10 +98,11 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
     svg, places, foot = page_figures.curve_svg(
         replace(found, series=tuple(like)),
         measure,
-        content.entropy if isinstance(content, Design) else data_entropy(loaded),
+        compared.reference,
+        compared.words,
         {
             "its proven bound" if certified else f"its bound [{NOT_CERTIFIED}]": own.bound,
-            "bound of every method": proven_ceiling(loaded),
+            "bound of every method": None if compared.words == "±" else proven_ceiling(loaded),
         },
         f"{name}-curve",
         title,

@@ -13,7 +13,7 @@ from ldpopt.release.promises import exposure_in_words, rows_in_words
 from ldpopt.release.safe_columns import Exposed
 from ldpopt.report.rendering import rendered
 
-WIDTH, HEIGHT, LEFT, BOTTOM = 640, 280, 56, 44
+WIDTH, HEIGHT, LEFT, BOTTOM = 380, 260, 48, 36
 """The size of the drawing and the room for its labels, in its own units."""
 
 

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ from ldpopt.report.audit_summary import audited, certificate_audit, witness, wor
 from ldpopt.report.curve import Progress, trade_off_curve
 from ldpopt.report.heatmap import design_heatmap, heatmap
 from ldpopt.report.loading import Loaded, Published, is_internal, read, read_public
+from ldpopt.report.registry import record
 from ldpopt.report.rendering import rendered
 from ldpopt.report.reproducing import (
     design_commands,
@@ -218,6 +220,7 @@ def report(
     *,
     curve_seconds: float = 60.0,
     time_limit: float | None = None,
+    registry: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     step: Callable[[str], object] = str,
 ) -> list[Part]:
@@ -245,9 +248,12 @@ def report(
             step(f"check of {os.fspath(path)}")
             reading = read_public if SECTION in read_document(path) else read
             opened.append(reading(path, min(left, SECONDS)))
+        deployed = [] if registry is None else [record(one) for one in opened]
         found = parts(opened, curve_seconds, progress, limits.part(1 - PAGE_SHARE), step)
         text = page(found)
     write_whole(out, text)
+    if registry is not None:
+        write_whole(registry, json.dumps(deployed, indent=1) + "\n")
     return found
 
 

@@ -17,7 +17,6 @@ from matplotlib.markers import CARETDOWN
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.release.methods import METHODS
 from ldpopt.report.tradeoff import TradeOff
 
 INK = "#0a0b0c"
@@ -57,7 +56,8 @@ DASHES = (
 def curve_svg(
     curve: TradeOff,
     measure: str,
-    entropy: float | None,
+    reference: float | None,
+    words: str,
     bounds: Mapping[str, float | None],
     prefix: str,
     title: str,
@@ -70,21 +70,22 @@ def curve_svg(
     Args:
         curve: what to draw.
         measure: what the values are; the label of the axis.
-        entropy: the value of releasing the data as they are, where that is known.
+        reference: the value of releasing the data as they are, where that is known.
+        words: what it is called.
         bounds: what is proven at the level of the result itself, with its name.
         prefix: begins every id in the element, so that a page can have several.
         title: its name for those who cannot see it.
         description: what is to be seen.
     """
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": prefix, "text.color": INK}):
-        figure = Figure(figsize=(7.2, 5.2), layout="constrained")
+        figure = Figure(figsize=(4.8, 4.8), layout="constrained")
         axes = figure.subplots()
         _draw_methods(axes, curve)
         _draw_own(axes, curve, bounds)
-        if entropy is not None:
-            _draw_entropy(axes, entropy)
+        if reference is not None:
+            _draw_reference(axes, reference, words)
         _set_axes(axes, curve, measure)
-        figure.legend(loc="outside lower center", ncols=4, frameon=False, labelcolor=INK)
+        figure.legend(loc="outside lower center", ncols=3, frameon=False, labelcolor=INK)
         figure.set_dpi(72)  # a unit of the SVG is a pixel
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # the layout is final from here on
@@ -96,14 +97,14 @@ def curve_svg(
 
 
 def _draw_methods(axes: Axes, curve: TradeOff) -> None:
-    for series in sorted(curve.series, key=lambda series: -series.points[-1].value):
-        style = list(METHODS).index(series.name) % len(COLOURS) if series.name in METHODS else 0
+    """Draw every method in a colour, with a marker and with dashes of its own."""
+    for i, series in enumerate(sorted(curve.series, key=lambda series: -series.points[-1].value)):
         axes.plot(
             [point.epsilon for point in series.points],
             [point.value for point in series.points],
-            color=COLOURS[style],
-            marker=MARKERS[style],
-            linestyle=DASHES[style],
+            color=COLOURS[i % len(COLOURS)],
+            marker=MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
+            linestyle=DASHES[(i + 2 * (i // len(COLOURS))) % len(DASHES)],
             markersize=6,
             label=series.name,
             gid=f"curve-{series.name}",
@@ -122,22 +123,24 @@ def _draw_own(axes: Axes, curve: TradeOff, bounds: Mapping[str, float | None]) -
             axes.plot([own.epsilon], [bound], label=name, **heavy, **ink)
 
 
-def _draw_entropy(axes: Axes, entropy: float) -> None:
-    """Draw a line at H(X), or state its value where the line would flatten the curves."""
-    above = entropy > 3 * axes.get_ylim()[1]
+def _draw_reference(axes: Axes, value: float, name: str) -> None:
+    """Draw a line for the data as they are, or state its value where it would flatten the curves."""
+    above = value > 3 * axes.get_ylim()[1]
     if not above:
-        axes.axhline(entropy, color=INK, linewidth=1, linestyle=(0, (1, 3)), gid="entropy")
-    words = f"H(X) = {entropy:.3g}: the data as they are{', far above' if above else ''}"
+        axes.axhline(value, color=INK, linewidth=1, linestyle=(0, (1, 3)), gid="reference")
+    words = f"{name} = {value:.3g}: the data as they are{', far above' if above else ''}"
     place, units = (
-        ((0.01, 0.95), "axes fraction") if above else ((0.01, entropy), axes.get_yaxis_transform())
+        ((0.01, 0.95), "axes fraction") if above else ((0.01, value), axes.get_yaxis_transform())
     )
     axes.annotate(words, place, (0, 3), units, "offset points")
 
 
 def _set_axes(axes: Axes, curve: TradeOff, measure: str) -> None:
     values = [point.value for series in curve.series for point in series.points]
-    if min(values) > 0 and max(values) > 100 * min(values) and len(curve.series) == 1:
+    wide = max(values) > 100 * min(values) and len(curve.series) == 1
+    if min(values) > 0 and (wide or measure.startswith("±")):
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(FixedLocator(curve.levels))
     axes.xaxis.set_minor_locator(NullLocator())

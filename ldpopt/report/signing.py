@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +18,7 @@ from ldpopt.core.exact import is_counted
 from ldpopt.core.rounding import factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.frequency_intervals import LEVEL
+from ldpopt.release.accuracy import data_accuracies
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.promises import against, caveat, guessing, hides_all, limit, margin, sensitive
@@ -39,7 +41,14 @@ from ldpopt.report.subject import NO_COUNTS, promised, proven
 
 ALWAYS = Fraction(999_999, 1_000_000)
 """An input with a report of at least this probability is named: it has practically no noise."""
+NOISE = (
+    "drawn for each row by itself: by whoever holds the table (ldpopt privatize), who sees the rows as "
+    "they are, or on the device of each person (ldpopt export), so that nobody does"
+)
+"""Where the noise is added, and who sees what is protected."""
 MOST_NAMED = 6
+MILLION = math.log(1e6)
+"""A level at which a report is a million times as likely for one person as for another."""
 EVERYBODY = "whatever the distribution of the data"
 
 
@@ -73,6 +82,8 @@ class Signing:
     guards: list[Guard]
     hidden: str
     rare: list[str]
+    away: str
+    """Whether a report gives a group away, where nobody gives one report practically always."""
     accuracy: list[str]
 
 
@@ -92,6 +103,7 @@ def signing(loaded: Loaded | Published) -> Signing | None:
         list(_guards(made)),
         hidden(made),
         list(rare(made, made.question.counts.ravel())),
+        away(made),
         list(_accuracy(made)),
     )
 
@@ -106,14 +118,21 @@ def _public_signing(loaded: Loaded | Published, made: PublicDesign) -> Signing:
         list(_guards(made)),
         f"{promised(loaded)} {proven(made)}".removesuffix("."),
         list(rare(made)),
+        away(made),
         ["With every estimate, ldpopt estimate says how precise it is"],
     )
 
 
 def _facts(path: str, digest: str, made: AnyDesign, table: Fact) -> list[Fact]:
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    where = f"in {path}, SHA-256 {digest}"
-    return [Fact("Date of this page", now), table, Fact("Mechanism", made.fingerprint, where)]
+    return [
+        Fact("Date of this page", now),
+        table,
+        Fact("Protected", "what one row says: a row is taken to be one person", NOT_CHECKED),
+        Fact("Noise", NOISE),
+        Fact("Mechanism", made.fingerprint, f"in {path}, SHA-256 {digest}"),
+        Fact("To check it", f"ldpopt verify {shlex.quote(path)}", "by everyone who has the file"),
+    ]
 
 
 def ledger(path: str, made: Design) -> list[Fact]:
@@ -182,6 +201,9 @@ def _guards(made: AnyDesign) -> Iterator[Guard]:
         guarded = UNCHECKED, False, asked
     guess = f"; {guessing(made)}" if isinstance(made, Design) and guessing(made) else ""
     informed = *measured(level, epsilon), f"{shift(level, secret)}{guess} [{NOT_CHECKED}]"
+    if isinstance(made, Design) and made.public.universal:
+        sure = f"{guess} [{NOT_CHECKED}]" if guess else ""
+        informed = limited(epsilon), False, f"{_by(epsilon, secret)}, {EVERYBODY}{sure}"
     if proven_level is not None:
         known = f"{_by(proven_level, secret)}, {EVERYBODY}"
         informed = limited(proven_level), proven_level > epsilon, known
@@ -281,7 +303,7 @@ def shift(level: float, what: str) -> str:
     """Say how far a report shifts the odds between two values."""
     if math.isinf(level):
         return f"some reports exclude values of {what}: the odds shift without limit"
-    if level > math.log(1e6):
+    if level > MILLION:
         return f"the odds between two values of {what} can shift by more than a million"
     return _by(level, what)
 
@@ -309,18 +331,36 @@ def rare(made: AnyDesign, counts: NDArray[np.int64] | None = None) -> Iterator[s
         yield f"and {len(found) - MOST_NAMED} more inputs"
 
 
+def away(made: AnyDesign) -> str:
+    """Say whether reports give groups away, of people whose reports are drawn at random."""
+    groups = "values" if made.domain.public is None else "combinations of values"
+    if made.ldp_level <= MILLION:
+        factor = factor_at_most(made.ldp_level)
+        return (
+            f"Nobody’s report gives their group away: a report that one of the {made.inputs:,} {groups} "
+            f"gives, all others give, too, and none more than {factor} times as often as another"
+        )
+    often = "never" if math.isinf(made.ldp_level) else "a million times less often"
+    return (
+        "Nobody gives the same report always. Some reports still give a group away: one of the "
+        f"{made.inputs:,} {groups} gives them, and another {often}"
+    )
+
+
 def _accuracy(made: Design) -> Iterator[str]:
     """Say how precisely frequencies or the mean can be estimated, column by column."""
     n = int(made.question.counts.sum())
-    for part in made.accuracy():
+    as_they_are = data_accuracies(made.question.counts, made.domain)
+    for part, raw in zip(made.accuracy(), as_they_are, strict=True):
         if math.isinf(part.margin(n)):
             what = "share of some values open; their estimates are ranges"
             said = f"{n:,} reports leave the {what if part.unit is None else 'mean open'}"
         elif part.unit is not None:
             said = f"the mean is known to within {margin(part, n)} from {n:,} reports"
+            said += f", from the data as they are within {margin(raw, n)}"
         else:
             said = (
                 f"from {n:,} reports, the share of each value is known to within {margin(part, n)} "
-                f"({100 * LEVEL:g} of 100 times)"
+                f"({100 * LEVEL:g} of 100 times), from the data as they are within {margin(raw, n)}"
             )
         yield f"{part.name}: {said} [{NOT_CHECKED}]"

@@ -12,17 +12,18 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
 
-from ldpopt.core.errors import LdpoptError, from_ctrl_c
+from ldpopt.core.errors import InvalidInputError, LdpoptError, from_ctrl_c
 from ldpopt.core.form import Status
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Problem
 from ldpopt.core.validate import EPSILON_RANGE
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.engine.verifying import NOT_CHECKED
+from ldpopt.release.accuracy import query_rows
 from ldpopt.release.designed import Design
-from ldpopt.release.methods import METHODS, Repeats, applicable
+from ldpopt.release.methods import METHODS, MOST_ROWS, Repeats, applicable
+from ldpopt.release.question import Question
 
 FACTORS = (1 / 4, 1 / 2, 3 / 4, 1.0, 3 / 2, 2.0, 4.0)
 """The levels of a curve, as multiples of the result's own."""
@@ -68,15 +69,12 @@ class TradeOff:
 
 
 class _Task(NamedTuple):
-    """A way to answer a question: the problem at a level, the solver for it, what an answer is worth."""
+    """A way to answer a question at a level, within so many seconds, and what its answer is worth."""
 
     summary: str
-    problem: Callable[[float], Problem]
-    solver: str
+    solve: Callable[[float, float], Result]
     worth: Callable[[Result], Worth]
     repeats: Repeats | None = None
-    built: bool = False
-    """Whether the mechanism was built for its own level only."""
 
 
 class Worth(NamedTuple):
@@ -93,6 +91,16 @@ def _own_worth(result: Result) -> Worth:
 Progress = Callable[[int, int], None]
 
 
+def precise(made: Design) -> list[str]:
+    """Name the columns by whose ± the curve of a design compares; none where it compares information.
+
+    They are those that the reports determine, of a design that was not made for information.
+    """
+    if made.informs and METHODS[made.method].build is None:
+        return []
+    return [part.name for part in made.accuracy() if math.isfinite(part.margin(made.rows))]
+
+
 def of_design(made: Design, seconds: float, progress: Progress | None = None) -> TradeOff:
     """Compute the value of every applicable method at levels around a design's own.
 
@@ -101,20 +109,20 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
         seconds: how long the solves may take.
         progress: called with (finished, total) solves.
     """
-    reasons = applicable(made.question)
+    question, columns = made.question, precise(made)
+    if columns and question.queries is None and question.counts.size <= MOST_ROWS:
+        asked = None if question.of_numbers else query_rows(made.domain, columns)
+        question = dataclasses.replace(question, queries=asked)
+    reasons = applicable(question)
     tasks = {
         name: _Task(
-            method.summary,
-            _at_level(made, name),
-            method.solver,
-            _information(made, name),
-            method.repeats,
-            method.build is not None,
+            method.summary, _at_level(question, name), _worth(made, name, columns), method.repeats
         )
         for name, method in METHODS.items()
-        if name == made.method or (reasons[name] is None and method.build is None and method.informs)
+        if name == made.method
+        or (reasons[name] is None and (columns or (method.build is None and method.informs)))
     }
-    work = _Work(made.result, made.question.epsilon, made.method, tasks, seconds, progress)
+    work = _Work(made.result, question.epsilon, made.method, tasks, seconds, progress)
     refused = tuple(
         f"{name} does not apply: {_clause(reason)}."
         for name, reason in reasons.items()
@@ -133,9 +141,11 @@ def of_result(result: Result, seconds: float, progress: Progress | None = None) 
     """
     problem = result.problem
     assert problem.level is not None
-    task = _Task(
-        f"solved by {result.solver} [{NOT_CHECKED}]", problem.at_level, result.solver, _own_worth
-    )
+
+    def again(epsilon: float, limit: float) -> Result:
+        return solve(problem.at_level(epsilon), result.solver, gap=GAP, time_limit=limit)
+
+    task = _Task(f"solved by {result.solver} [{NOT_CHECKED}]", again, _own_worth)
     return _Work(result, problem.level, problem.kind, {problem.kind: task}, seconds, progress).done(())
 
 
@@ -162,20 +172,34 @@ def has_level(result: Result) -> bool:
     return result.problem.has_free_level and result.value is not None
 
 
-def _information(made: Design, name: str) -> Callable[[Result], Worth]:
-    """Measure what a method's answer tells about the data of a design, in nats."""
+def _worth(made: Design, name: str, columns: list[str]) -> Callable[[Result], Worth]:
+    """Measure a method's answer: its information in nats, or the largest ± of some columns.
+
+    Args:
+        made: the design.
+        name: the method.
+        columns: the columns; none for information.
+    """
 
     def worth(result: Result) -> Worth:
-        if result.mechanism is None:
-            return Worth(None, None)
         other = dataclasses.replace(made, result=result, method=name)
-        return Worth(other.information, other.bound)
+        if other.unanswered:
+            return Worth(None, None)
+        if not columns:
+            return Worth(other.information, other.bound)
+        largest = max(part.margin(made.rows) * (part.unit or 100) for part in other.accuracy(columns))
+        if math.isinf(largest):
+            raise InvalidInputError("its reports leave the share of some values open")
+        return Worth(largest, None)
 
     return worth
 
 
-def _at_level(made: Design, name: str) -> Callable[[float], Problem]:
-    return lambda epsilon: METHODS[name].problem(dataclasses.replace(made.question, epsilon=epsilon))
+def _at_level(question: Question, name: str) -> Callable[[float, float], Result]:
+    def at_level(epsilon: float, seconds: float) -> Result:
+        return METHODS[name].solve(dataclasses.replace(question, epsilon=epsilon), GAP, seconds, None)
+
+    return at_level
 
 
 class _Work:
@@ -234,9 +258,6 @@ class _Work:
 
     def _follow(self, name: str, levels: list[float]) -> None:
         """Solve at one level after the other while the time lasts."""
-        if self.tasks[name].built:
-            self.omitted.append(f"{name} at other levels: it was built for its own.")
-            return
         for i, epsilon in enumerate(levels):
             left = self.limits.remaining()
             if self._expected(name) >= left:
@@ -259,7 +280,7 @@ class _Work:
         task, start = self.tasks[name], self.limits.elapsed()
         try:
             with whole_answers():  # what Ctrl-C leaves of a solve is not a point of the curve
-                found = solve(task.problem(epsilon), task.solver, gap=GAP, time_limit=seconds)
+                found = task.solve(epsilon, seconds)
         finally:
             self.took[name].append(self.limits.elapsed() - start)
         value, bound = task.worth(found)

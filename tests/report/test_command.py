@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import re
 import shutil
 
 import pytest
@@ -11,7 +12,7 @@ from web import sound
 from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import Verification
 from ldpopt.problems import IndependentReporting, RobustLevel, Staircase
-from ldpopt.release.designing import load_design
+from ldpopt.release.designing import design, load_design
 from ldpopt.report import page as report
 from ldpopt.report.loading import read
 
@@ -216,3 +217,27 @@ def test_what_no_claim_decides_is_marked(files, tmp_path, ldpopt):
     assert f"{false} [not checked] 1 " in text
     assert "srr [not checked]" in text
     assert text.count("solver, seconds and environment: by what the answer was found") == 2
+
+
+def test_the_record_for_a_registry_says_what_was_deployed_and_nothing_of_the_counts(tmp_path, ldpopt):
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="srr", robust="chi2")
+    made.save(tmp_path / "m.json")
+    made.public.save(tmp_path / "m.public.json")
+    records = []
+    for name, code in (("m.json", 0), ("m.public.json", 0)):
+        command = ("report", name, "--registry", "-o", "page.html", "--curve-seconds", "0", "--force")
+        done = ldpopt(*command, cwd=tmp_path)
+        assert (done.code, "wrote page.registry.json" in done.out) == (code, True), done.err
+        records += json.loads((tmp_path / "page.registry.json").read_text())
+    assert records[0] == records[1]
+    assert records[0]["parameters"]["epsilon"] == 1.0
+    assert records[0]["parameters"]["hidden columns"] == ["sex"]
+    assert records[0]["verified"] == "verified"
+    numbers = set(re.findall(r"\d+", json.dumps(records[0]).replace(made.fingerprint, "")))
+    assert not {str(count) for count in made.question.counts.ravel()} & numbers
+
+
+def test_a_record_is_of_a_design(files, tmp_path, ldpopt):
+    done = ldpopt("report", files["plain"], "--registry", "-o", tmp_path / "p.html")
+    assert done.code == 2
+    assert "a record is written of a file of ldpopt design whose claims hold" in done.err

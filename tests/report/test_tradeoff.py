@@ -36,6 +36,20 @@ def test_curve_of_a_design(files, patient):
     )
 
 
+@pytest.mark.parametrize("method", ["learn", "subset", "sampled"])
+def test_the_curve_of_a_design_for_estimates_compares_how_precise_they_are(method):
+    """The value is the ± of the share that is known least, of a design made at that level."""
+    table = ("adult:sex-race", "sex", "race")
+    made, again = (design(*table, epsilon=epsilon, method=method) for epsilon in (1.0, 2.0))
+    own, twice = (max(100 * part.margin(made.rows) for part in of.accuracy()) for of in (made, again))
+    curve = tradeoff.of_design(made, seconds=1e-9)
+    assert curve.own == tradeoff.Point(1.0, own, None)
+    found = tradeoff._at_level(made.question, method)(2.0, 60.0)
+    columns = tradeoff.precise(made)
+    assert columns == ["sex", "race"]
+    assert tradeoff._worth(made, method, columns)(found).value == pytest.approx(twice)
+
+
 def test_curve_knows_the_closed_form(patient):
     result = solve(Staircase(epsilon=1, prior=[0.5, 0.5]))
     (series,) = tradeoff.of_result(result, seconds=3600.0).series
@@ -61,7 +75,7 @@ def test_time_that_is_used_up_is_said(files):
 
 def test_calibration_is_not_begun_if_it_would_take_too_long():
     made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="cr", robust="chi2")
-    task = tradeoff._Task("", None, "auto", lambda result: tradeoff.Worth(result.value, None))
+    task = tradeoff._Task("", None, lambda result: tradeoff.Worth(result.value, None))
     tasks = {
         name: task._replace(repeats=METHODS[name].repeats) for name in ("cr", "polyopt", "calibrated")
     }
@@ -85,18 +99,15 @@ def test_calibration_is_not_begun_if_it_would_take_too_long():
         (Status.OPTIMAL, 1.9, None),  # it has its gap
     ],
 )
-def test_a_point_that_the_whole_time_cut_short_is_left_out(
-    files, monkeypatch, clock, status, took, left
-):
+def test_a_point_that_the_whole_time_cut_short_is_left_out(files, clock, status, took, left):
     made = read(files["census"]).content
 
-    def slow(problem, solver, *, gap, time_limit):
-        assert time_limit == 2.0
+    def slow(epsilon, seconds):
+        assert (epsilon, seconds) == (2.0, 2.0)
         clock.move(took)
         return replace(made.result, status=status)
 
-    monkeypatch.setattr(tradeoff, "solve", slow)
-    task = tradeoff._Task("", lambda epsilon: None, "auto", tradeoff._own_worth)
+    task = tradeoff._Task("", slow, tradeoff._own_worth)
     work = tradeoff._Work(made.result, 1.0, "srr", {"srr": task}, 2.0, None)
     work._follow("srr", [2.0])
     assert [point.epsilon for point in work.points["srr"]] == ([] if left else [2.0])
