@@ -233,6 +233,7 @@ def report(
         curve_seconds: how long all trade-off curves may take; 0 for none.
         time_limit: seconds for the page: up to half for the checker, up to half of the rest for the
             audit, and most of what is left then for the curves.
+        registry: where the records for a public registry of deployments are written, if anywhere.
         progress: called with (finished, total) solves of a curve.
         step: called with what is done next, in words.
 

@@ -25,13 +25,13 @@ def record(loaded: Loaded | Published) -> dict[str, Any]:
         raise InvalidInputError(
             f"a record is written of a file of ldpopt design whose claims hold, not of {loaded.path}"
         )
-    domain, promise = made.domain, made.promise
+    domain, promise, marked = made.domain, made.promise, loaded.verification.marked_promise
     return {
         "deployment": dict.fromkeys(OPEN_FIELDS),
         "variant": {
-            "name": "local differential privacy of the hidden columns",
-            "definition": limit(made),
-            "holds": against(made),
+            "name": "local differential privacy of the secret columns",
+            "definition": marked(limit(made)),
+            "holds": marked(against(made)),
         },
         "unit": "one row, taken to be one person",
         "model": "local: the noise is drawn for each row by itself",
@@ -40,7 +40,7 @@ def record(loaded: Loaded | Published) -> dict[str, Any]:
             "delta": 0,
             "reports of a person": promise.reports,
             "epsilon of all of them": promise.total,
-            "hidden columns": [column.name for column in domain.secret.columns],
+            "secret columns": [column.name for column in domain.secret.columns],
             "other columns": [c.name for c in domain.public.columns] if domain.public else [],
         },
         "mechanism": {"method": promise.method, "fingerprint": made.fingerprint},

@@ -180,7 +180,13 @@ def _check_size(domain: Domain) -> None:
 
 
 def empty_columns(table: TableReader, names: list[str], text: set[str]) -> set[str]:
-    """Find the columns that have empty cells."""
+    """Find the columns that have empty cells.
+
+    Args:
+        table: the data.
+        names: the columns.
+        text: those whose cells are words, "NA" too.
+    """
     found: set[str] = set()
     for batch in table.batches(names):
         found |= {

@@ -231,7 +231,7 @@ def test_the_record_for_a_registry_says_what_was_deployed_and_nothing_of_the_cou
         records += json.loads((tmp_path / "page.registry.json").read_text())
     assert records[0] == records[1]
     assert records[0]["parameters"]["epsilon"] == 1.0
-    assert records[0]["parameters"]["hidden columns"] == ["sex"]
+    assert records[0]["parameters"]["secret columns"] == ["sex"]
     assert records[0]["verified"] == "verified"
     numbers = set(re.findall(r"\d+", json.dumps(records[0]).replace(made.fingerprint, "")))
     assert not {str(count) for count in made.question.counts.ravel()} & numbers
