@@ -31,6 +31,7 @@ COMMANDS = {
     "audit": "audit",
     "report": "report",
     "exposure": "exposure",
+    "protocol": "protocol",
 }
 """The function of every command; it lies in the file of the command's name."""
 COMPLETE = "_LDPOPT_COMPLETE"

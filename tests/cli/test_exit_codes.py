@@ -427,34 +427,22 @@ def test_the_checker_alone(error, code, work, monkeypatch, capsys):
     assert ended.value.code == 2
 
 
-@pytest.mark.parametrize("words", [["--users", "0"], ["--users", "x"], ["--no-such-option"]])
-def test_bad_input_of_the_protocol(words, monkeypatch, capsys):
-    assert protocol(words, monkeypatch) == 2
-    assert "Traceback" not in capsys.readouterr().err
+@pytest.mark.parametrize("words", [["--threshold", "0"], ["--columns", "age"], ["--random"]])
+def test_bad_input_of_the_protocol(words, ldpopt):
+    pytest.importorskip("cryptography")
+    said = ldpopt("protocol", "adult:sex-race", *words)
+    assert (said.code, said.err.count("\n")) == (2, 1)
 
 
-def test_a_party_of_the_protocol_that_dies(monkeypatch, capsys):
+def test_a_party_of_the_protocol_that_dies(monkeypatch, ldpopt):
     pytest.importorskip("cryptography")
     from ldpopt.protocol import run
 
     dying = [sys.executable, "-c", "raise SystemExit(9)"]
     monkeypatch.setattr(run.Board, "command", lambda self, name: dying)
-    assert protocol(["--users", "20", "--features", "2"], monkeypatch) == 70
-    assert "ldpopt: " in capsys.readouterr().err
-
-
-def protocol(words, monkeypatch):
-    """Run the program of the protocol in this process."""
-    main = import_module("ldpopt.protocol.__main__").main
-    monkeypatch.setattr(sys, "argv", ["ldpopt.protocol", *words])
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with pytest.raises(SystemExit) as ended:
-            ending.run(main)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    return ended.value.code
+    said = ldpopt("protocol", "adult:sex-race")
+    assert said.code == 70
+    assert "ldpopt: " in said.err
 
 
 def test_the_self_test_of_an_exported_program(work, ldpopt):

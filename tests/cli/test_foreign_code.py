@@ -87,7 +87,7 @@ def test_the_program_started_as_a_module(trap):
 
 def test_the_parties_of_the_protocol(trap):
     pytest.importorskip("cryptography")
-    run(trap, sys.executable, "-m", "ldpopt.protocol", "--users", 20, "--features", 2)
+    run(trap, LDPOPT, "protocol", "parts")
 
 
 def test_the_checker_alone_and_the_exported_program(trap):

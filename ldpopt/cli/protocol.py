@@ -1,0 +1,100 @@
+"""``ldpopt protocol``: the two-round protocol on a person's table, with every party as a process."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ldpopt.cli.options import (
+    AsJson,
+    BinsOption,
+    Encoding,
+    Force,
+    LevelsOption,
+    Missing,
+    Separator,
+    TableName,
+    coarser,
+    split_columns,
+)
+from ldpopt.cli.terminal import check_output, counting, print_facts, print_table, tell
+
+ROOM = 64
+"""The room of a value is a multiple of so many bytes, so that it says little of the longest one."""
+
+
+def protocol(
+    table: TableName,
+    columns: Annotated[
+        str, typer.Option(help="The columns that users answer for, comma-separated; default: all.")
+    ] = "",
+    threshold: Annotated[
+        float, typer.Option(help="A row is rare if less than this fraction of the users have it.")
+    ] = 0.001,
+    budget: Annotated[float, typer.Option(help="The fraction of users whose row may be rare.")] = 0.01,
+    redact: Annotated[
+        float | None, typer.Option(help="Redact values that less than this fraction of the users have.")
+    ] = None,
+    random: Annotated[
+        bool, typer.Option("--random", help="With --redact: some owners of common values redact, too.")
+    ] = False,
+    bins: BinsOption = None,
+    levels: LevelsOption = None,
+    missing: Missing = "category",
+    sep: Separator = None,
+    encoding: Encoding = "utf-8",
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes for the users.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the rows here, .csv.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Write a page here, .html.")] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let the users of a table find out which columns are safe to release, and release their rows.
+
+    The protocol of Bravo-Hermsdorff et al. 2022: shuffler, curator, analyst and groups of users are
+    processes of this machine, so this is a rehearsal by somebody who has the table.
+    """
+    from ldpopt.core.files import write_whole
+    from ldpopt.protocol import Policy, run_protocol
+    from ldpopt.report.protocol_page import facts, views, write_page
+    from ldpopt.tables.batches import open_table
+    from ldpopt.tables.recoded import Recoded
+
+    for path in filter(None, (out, page)):
+        check_output(path, force, table)
+    read = coarser(bins, "", None, levels)
+    opened = open_table(table, sep=sep, encoding=encoding)
+    names = split_columns(columns) or opened.columns
+    recoded = Recoded(opened, names, read["bins"], read["levels"], missing).read()
+    rows = list(zip(*(column.to_pylist() for column in recoded.columns), strict=True))
+    longest = max(len(value.encode()) for row in rows for value in row)
+    policy = Policy(threshold, budget, redact=redact, random=random)
+    with counting("protocol") as count:
+
+        def progress(stage: str, done: int, total: int) -> None:
+            if count is not None:
+                count(done, total, stage)
+
+        length = -(-max(longest, 1) // ROOM) * ROOM
+        outcome = run_protocol(rows, names, policy, workers=jobs, length=length, progress=progress)
+    table_of_rows = [row for row, times in sorted(outcome.rows.items()) for _ in range(times)]
+    if as_json:
+        plain = {"released": outcome.released, "rows": table_of_rows, "incidents": outcome.incidents}
+        print(json.dumps({**plain, "proven": outcome.proven, "measured": outcome.measured}))
+    else:
+        titles = ("party", "saw", "did not see")
+        print_table(titles, views(outcome), left=titles)
+        print_facts(facts(outcome))
+    if out is not None:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([outcome.released, *table_of_rows])
+        write_whole(out, text.getvalue())
+        tell(f"wrote {out}")
+    if page is not None:
+        write_page(outcome, f"{opened.name}, {len(rows):,} users", page)
+        tell(f"wrote {page}")

@@ -1,0 +1,67 @@
+"""The page of ``ldpopt protocol``: what each party saw, and what was released."""
+
+from __future__ import annotations
+
+import os
+
+from ldpopt.core.files import write_whole
+from ldpopt.protocol import Outcome
+from ldpopt.report.rendering import rendered
+
+MOST_ROWS = 200
+"""Different rows that the page lists, the most frequent ones."""
+
+
+def views(outcome: Outcome) -> list[tuple[str, str, str]]:
+    """List every party with what it saw in a run, and what it did not see."""
+    users = " and then ".join(dict.fromkeys(f"{number:,}" for number in outcome.users))
+    values = sum(map(len, outcome.marginals.values()))
+    columns, released = len(outcome.marginals), ", ".join(outcome.released)
+    analyst = f"how often each of {len(outcome.rows):,} rows of {released} occurs"
+    return [
+        ("users", "the decision, and who took part", "any value of somebody else"),
+        ("shuffler", f"who took part, {users} users, and their sealed notes", "any value"),
+        (
+            "curator",
+            f"how often each of {values:,} values of {columns} columns occurs",
+            "which values belong together, or to whom",
+        ),
+        ("analyst", analyst if released else "nothing", "the other columns, and whose row it is"),
+    ]
+
+
+def facts(outcome: Outcome) -> dict[str, str]:
+    """Say what was released, what is proven and measured of it, and what went wrong."""
+    kept = (f"{name}: {', '.join(values)}" for name, values in outcome.kept.items())
+    incidents = (f"{by}: {kind}, {detail}" for by, kind, detail in outcome.incidents)
+    said = {
+        "released": ", ".join(outcome.released)
+        or "nothing: no column is proven to be within the budget",
+        "kept": "; ".join(kept),
+        "proven": outcome.proven,
+        "measured": outcome.measured,
+        "incidents": "; ".join(incidents) or "none",
+        "seconds": ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in outcome.seconds.items()),
+    }
+    return {name: text for name, text in said.items() if text}
+
+
+def write_page(outcome: Outcome, name: str, out: str | os.PathLike[str]) -> None:
+    """Write one self-contained HTML page on a run.
+
+    Args:
+        outcome: what each party knows at its end.
+        name: the table, in words.
+        out: where the page is written.
+    """
+    rows = sorted(outcome.rows.items(), key=lambda row: (-row[1], row[0]))
+    text = rendered(
+        "protocol.html",
+        name=name,
+        views=views(outcome),
+        facts=facts(outcome),
+        columns=outcome.released,
+        rows=rows[:MOST_ROWS],
+        more=len(rows) - MOST_ROWS,
+    )
+    write_whole(out, text)

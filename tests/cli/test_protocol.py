@@ -1,0 +1,50 @@
+"""``ldpopt protocol``: the two rounds on a person's table, what each party saw, the rows, the page."""
+
+import csv
+import json
+from collections import Counter
+
+import pytest
+from web import sound
+
+pytest.importorskip("cryptography")
+ROWS = [("old" if i % 3 else "young", "town" if i % 2 else "village", str(i)) for i in range(30)]
+
+
+@pytest.fixture
+def people(tmp_path):
+    lines = [",".join(row) for row in (("age", "<place>", "number"), *ROWS)]
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_rows_page_and_what_each_party_saw(people, ldpopt):
+    command = ("protocol", "people.csv", "--threshold", "0.05", "--budget", "0.4", "--jobs", "1")
+    done = ldpopt(*command, "--page", "page.html", "-o", "rows.csv", cwd=people)
+    assert done.code == 0, done.err
+    with (people / "rows.csv").open() as file:
+        names, *rows = map(tuple, csv.reader(file))
+    assert names == ("age", "<place>")
+    assert Counter(rows) == Counter(row[:2] for row in ROWS)
+    assert rows == sorted(rows)  # the order of the table is gone
+    page = sound((people / "page.html").read_text())
+    for words in (
+        "who took part, 30 users, and their sealed notes",
+        "how often each of 34 values of 3 columns occurs",
+        "how often each of 4 rows of age, <place> occurs",
+        "0 of the 30 rows that the analyst counted are each sent by fewer than 2 users",
+    ):
+        assert words in done.out.replace("\n", " ")
+        assert words in page.text
+    again = ldpopt(*command, "-o", "rows.csv", cwd=people)
+    assert (again.code, "--force" in again.err) == (2, True)
+
+
+def test_columns_are_binned_and_rare_values_redacted(people, ldpopt):
+    asked = ("--columns", "number", "--bins", "number=3,10", "--threshold", "0.05", "--redact", "0.2")
+    done = ldpopt("protocol", "people.csv", *asked, "--jobs", "1", "--json", cwd=people)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    counts = Counter(row[0] for row in found["rows"])
+    assert found["released"] == ["number"]
+    assert counts == {"*": 10, "≥ 10": 20} or sum(counts.values()) == 30
