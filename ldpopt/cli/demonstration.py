@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from ldpopt.core.files import save_figure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.engine.verifying import verify
 from ldpopt.mechanisms.catalogue import randomized_response, secret_randomized_response
@@ -39,9 +37,14 @@ def _row(name: str, out: Path) -> dict[str, Any]:
     plain = solve(Staircase(EPSILON, prior=prior.ravel()), gap=1e-6, time_limit=60)
     a1, a2 = prior.shape
     labels = [f"{s}, {u}" for s in table.secret_values for u in table.public_values]
-    draw_mechanism(
-        result, labels, out / f"{name}.png", f"designed to hide {table.secret}, ε = {EPSILON:g}"
+    mechanism = result.mechanism
+    assert isinstance(mechanism, Mechanism)
+    figure = Figure(
+        figsize=(5 + mechanism.shape[1] * 0.14, 1.5 + len(labels) * 0.17), layout="constrained"
     )
+    axes = Mechanism(mechanism.matrix, labels).plot(figure.subplots())
+    axes.set(title=f"designed to hide {table.secret}, ε = {EPSILON:g}")
+    save_figure(figure, out / f"{name}.png", dpi=120)
     return {
         "secret": table.secret,
         "public": table.public,
@@ -54,29 +57,6 @@ def _row(name: str, out: Path) -> dict[str, Any]:
         "seconds": result.seconds,
         "verified": verify(path).verdict,
     }
-
-
-def draw_mechanism(result: Result, labels: list[str], path: Path, title: str) -> None:
-    """Draw the mechanism as a heat map: one row per input, one column per output, most likely first.
-
-    Args:
-        result: holds the mechanism.
-        labels: the names of the inputs.
-        path: the figure to write.
-        title: the title of the figure.
-    """
-    mechanism = result.mechanism
-    assert isinstance(mechanism, Mechanism)
-    order = mechanism.matrix.sum(axis=0).argsort()[::-1]
-    rows, columns = mechanism.shape
-    figure = Figure(figsize=(5 + columns * 0.14, 1.5 + rows * 0.17), layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(mechanism.matrix[:, order], cmap="viridis", aspect="auto", vmin=0)
-    axes.set(xlabel="output (most likely first)", title=title)
-    axes.set_yticks(range(rows), labels, fontsize=8)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    figure.colorbar(image, label="P(output | input)")
-    save_figure(figure, path, dpi=120)
 
 
 def draw_comparison(rows: list[dict[str, Any]], path: Path) -> None:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.protocol.random_redaction import decide_randomly
 from ldpopt.protocol.session import Decision, ProtocolError
 
 
@@ -87,6 +86,8 @@ def decide(columns: Sequence[Counter[str]], users: int, policy: Policy) -> Decis
         ProtocolError: the decision does not pass the independent checker.
     """
     if policy.random:
+        from ldpopt.protocol.random_redaction import decide_randomly
+
         return decide_randomly(columns, users, policy)
     # only the curator needs solvers: the other processes start faster without
     from ldpopt.engine.solving import solve

@@ -7,8 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.protocol.messages import envelope, seal_envelope, write_batch
-from ldpopt.protocol.notes import write_note
+from ldpopt.protocol.messages import envelope, seal_envelope, write_batch, write_note
 from ldpopt.protocol.roles import User
 from ldpopt.protocol.sealing import seal
 from ldpopt.protocol.session import SALT, Round

@@ -22,7 +22,7 @@ from typing import Any
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.protocol.deciding import Policy
-from ldpopt.protocol.notes import value_text
+from ldpopt.protocol.messages import value_text
 from ldpopt.protocol.run import Outcome, run_protocol
 from ldpopt.protocol.session import LONGEST
 

@@ -1,5 +1,11 @@
 """Signed messages between the parties (Bravo-Hermsdorff et al. 2022, Section 5, Figure 1).
 
+* A *note* is what a reader opens: a salt, then each value in a field of constant length,
+
+      note = salt (16 bytes), field, …, field;   field = length (2 bytes), UTF-8 text, zeros.
+
+  There is exactly one way to write a content, so nothing can be hidden in the way it is written, and
+  every note of a round has the same length, so its length tells nothing.
 * An *envelope* carries the notes of one user to the shuffler: one note per feature (round 1) or one row
   (round 2), each sealed for its reader and its place, all of them sealed for the shuffler, signed by the
   user. (The caption of Figure 1 prints the two encryptions in the wrong order: the shuffler decrypts
@@ -17,20 +23,21 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.protocol.sealing import OVERHEAD, Opener, SealError, seal
-from ldpopt.protocol.session import SALT, SIGNATURE, Decision, RejectedError, Round
+from ldpopt.protocol.session import FIELD, SALT, SIGNATURE, Decision, RejectedError, Round
 
 _HEADER = struct.Struct(">16sBI")
 """The first bytes of the session's name, the round, the user."""
 DIGEST = 32
 _RECORD = struct.Struct(f">I{DIGEST}s{SIGNATURE}s")
-_HEAD = struct.Struct(f">I{DIGEST}s{SIGNATURE}s")
-HEAD = _HEAD.size
+HEAD = _RECORD.size
 
 
 def _hash(*parts: bytes) -> bytes:
@@ -39,6 +46,71 @@ def _hash(*parts: bytes) -> bytes:
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)
     return digest.digest()
+
+
+# ---------------------------------------------------------------- notes
+
+
+def value_text(value: Any, length: int) -> str:
+    """Write a value as the text that is counted: printable, in Unicode's form NFC, not too long.
+
+    >>> value_text(3, 8), value_text(float("nan"), 8)
+    ('3', 'nan')
+    >>> value_text("a\\nb", 8)
+    Traceback (most recent call last):
+    ...
+    ldpopt.core.errors.InvalidInputError: a value must be printable text, not 'a\\nb'
+    """
+    try:
+        text = unicodedata.normalize("NFC", str(value))
+    except ValueError:  # an integer of thousands of digits
+        raise InvalidInputError(f"a value takes more than {length} bytes") from None
+    if not text.isprintable():
+        raise InvalidInputError(f"a value must be printable text, not {ascii(text)[:80]}")
+    if len(text.encode()) > length:
+        raise InvalidInputError(
+            f"the value {ascii(text)[:80]} takes {len(text.encode())} bytes, more than {length}"
+        )
+    return text
+
+
+def write_note(salt: bytes, values: Sequence[str], this: Round) -> bytes:
+    """Write a note: the salt, then each value in a field of constant length.
+
+    Args:
+        salt: 16 random bytes, by which the user finds the note in the ledger.
+        values: the texts, each short enough for a field; see :func:`value_text`.
+        this: the round, which fixes the length of a field.
+    """
+    room = this.session.length
+    fields = [FIELD.pack(len(text)) + text.ljust(room, b"\0") for text in (v.encode() for v in values)]
+    return salt + b"".join(fields)
+
+
+def read_note(plain: bytes, this: Round) -> tuple[bytes, tuple[str, ...]]:
+    """Return salt and values.
+
+    Raises:
+        RejectedError: the bytes are not a note of this round, written in the one allowed way.
+    """
+    if len(plain) != this.note_length:
+        raise RejectedError("malformed", f"a note of {len(plain)} bytes, not {this.note_length}")
+    step = FIELD.size + this.session.length
+    return plain[:SALT], tuple(_value(plain[i : i + step]) for i in range(SALT, len(plain), step))
+
+
+def _value(field: bytes) -> str:
+    (length,) = FIELD.unpack_from(field)
+    content = field[FIELD.size :]
+    if length > len(content) or any(content[length:]):
+        raise RejectedError("malformed", "a value with a wrong length or padding")
+    try:
+        text = content[:length].decode()
+    except UnicodeDecodeError:
+        raise RejectedError("malformed", "a value that is not UTF-8") from None
+    if not text.isprintable() or unicodedata.normalize("NFC", text) != text:
+        raise RejectedError("malformed", "a value that is not printable text in the form NFC")
+    return text
 
 
 # ---------------------------------------------------------------- envelopes
@@ -169,7 +241,7 @@ def batch_size(head: bytes, this: Round) -> int:
     """
     if len(head) != HEAD:
         raise RejectedError("malformed", f"the head of a batch of {len(head)} bytes, not {HEAD}")
-    count, _, signature = _HEAD.unpack(head)
+    count, _, signature = _RECORD.unpack(head)
     if not this.signed(this.session.keys["shuffler"].signing, signature, "batch", head[: 4 + DIGEST]):
         raise RejectedError("forged", "a batch that the shuffler did not sign")
     if not this.session.least <= count <= this.session.members:

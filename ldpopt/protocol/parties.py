@@ -255,7 +255,7 @@ def run_curator(line: Line, start: dict[str, Any]) -> None:
     decision = Decision((), ())
     if (asked := start["policy"]) is not None:
         weights = asked["weights"] and tuple(asked["weights"])
-        decision = decide(columns, len(counted.users), Policy(**asked | {"weights": weights}))
+        decision = decide(columns, len(counted.ledger.users), Policy(**asked | {"weights": weights}))
     line.say("decision", write_decision(decision, this, curator.key))
     reporter.finish("curator")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -21,9 +21,10 @@ from ldpopt.protocol.messages import (
     envelope,
     open_batch,
     open_envelope,
+    read_note,
     write_batch,
+    write_note,
 )
-from ldpopt.protocol.notes import read_note, write_note
 from ldpopt.protocol.sealing import Opener, SealError
 from ldpopt.protocol.session import (
     REDACTED,
@@ -170,23 +171,16 @@ class Shuffler(Role):
         return write_batch(list(self._records.values()), joined, self._round, self.key)
 
 
-@dataclass
-class Counted:
+class Counted(NamedTuple):
     """What a reader counted.
 
     Attributes:
-        users: who took part.
         columns: for every place, how often each content occurs.
         ledger: who and which notes were counted, to be published.
     """
 
-    users: list[int]
-    columns: list[Counter[tuple[str, ...]]] = field(default_factory=list)
-    ledger: Ledger = field(default_factory=lambda: Ledger((), ()))
-
-    def unreadable(self, slot: int) -> int:
-        """Return how many users' notes in this place do not count."""
-        return len(self.users) - self.columns[slot].total()
+    columns: list[Counter[tuple[str, ...]]]
+    ledger: Ledger
 
 
 class Reader(Role):
@@ -206,7 +200,7 @@ class Reader(Role):
             ProtocolError: the shuffler added notes of its own.
         """
         users, slots = open_batch(batch, this)
-        counted, salts, done = Counted(users), [], 0
+        columns, salts, done = [], [], 0
         for number, notes in enumerate(slots):
             column: Counter[tuple[str, ...]] = Counter()
             seen: set[bytes] = set()
@@ -230,10 +224,9 @@ class Reader(Role):
             if len(notes) < len(users):
                 detail = f"{_place(this, number)}: {len(notes)} notes of {len(users)} users"
                 notice(Incident(this.reader, "dropped", detail))
-            counted.columns.append(column)
+            columns.append(column)
             salts.append(b"".join(sorted(seen)))
-        counted.ledger = Ledger(tuple(users), tuple(salts))
-        return counted
+        return Counted(columns, Ledger(tuple(users), tuple(salts)))
 
     def _read(self, sealed: bytes, this: Round, slot: int) -> tuple[bytes, tuple[str, ...]]:
         try:

@@ -19,8 +19,7 @@ from ldpopt.core.exact import MOST_FEATURES
 from ldpopt.protocol.board import Board, Party, Progress
 from ldpopt.protocol.deciding import Policy, measured, proven
 from ldpopt.protocol.faults import Fault
-from ldpopt.protocol.messages import Ledger, read_decision
-from ldpopt.protocol.notes import value_text
+from ldpopt.protocol.messages import Ledger, read_decision, value_text
 from ldpopt.protocol.roles import registration
 from ldpopt.protocol.session import (
     KEY,

@@ -88,15 +88,16 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
         series.name: promise_of(content, series.name) if isinstance(content, Design) else ""
         for series in found.series
     }
-    like = [series for series in found.series if promises[series.name] == promises[found.own_name]]
-    own, names = found.own, ", ".join(series.name for series in like)
+    like = promises[found.own_name]
+    drawn = replace(found, series=tuple(s for s in found.series if promises[s.name] == like))
+    own, names = found.own, ", ".join(series.name for series in drawn.series)
     certified = loaded.verification.certifies_utility
     description = (
         f"Curves of {names}. This result: {number(own.value)} at ε = {in_full(own.epsilon)}. "
         "All numbers are in the table below the figure."
     )
     svg, places, foot = page_figures.curve_svg(
-        replace(found, series=tuple(like)),
+        drawn,
         measure,
         compared.reference,
         compared.words,
@@ -108,7 +109,7 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
         title,
         description,
     )
-    groups: dict[str, list[tuple[str, str, list[str]]]] = {promises[found.own_name]: []}
+    groups: dict[str, list[tuple[str, str, list[str]]]] = {like: []}
     levels = found.levels
     for series in found.series:
         at = {point.epsilon: point for point in series.points}
@@ -123,7 +124,7 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
         Markup(svg),
         [f"{level:.4g}" for level in levels],
         list(groups.items()),
-        explored(found, loaded, promises, measure, places, foot),
+        explored(found, loaded, promises, measure, dict(zip(drawn.levels, places, strict=True)), foot),
         found.omitted,
         sentence,
     )
@@ -134,7 +135,7 @@ def explored(
     loaded: Loaded,
     promises: dict[str, str],
     measure: str,
-    places: list[float],
+    places: dict[float, float],
     foot: float,
 ) -> dict[str, Any]:
     """Give every method at every level as plain data: value, accuracy, and the mechanism if it is small.
@@ -148,12 +149,9 @@ def explored(
         foot: how far down its lower axis is.
     """
     levels, shown = found.levels, {series.name: series for series in found.series}
-    own = promises[found.own_name]
-    like = replace(found, series=tuple(s for s in found.series if promises[s.name] == own))
-    drawn = like.levels
     return {
         "levels": [f"{level:.4g}" for level in levels],
-        "places": [places[drawn.index(level)] if level in drawn else None for level in levels],
+        "places": [places.get(level) for level in levels],
         "foot": foot,
         "start": levels.index(found.own.epsilon),
         "own": found.own_name,

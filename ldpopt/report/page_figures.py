@@ -22,35 +22,12 @@ from ldpopt.report.tradeoff import TradeOff
 INK = "#0a0b0c"
 """Becomes the colour of the page's text, so that a figure is as dark or light as the page."""
 COLOURS = (
-    "#0072b2",
-    "#d2570b",
-    "#0d8a66",
-    "#b4528f",
-    "#8a63d2",
-    "#a06a12",
-    "#767b83",
-    "#d6336c",
-    "#5d7f1a",
-    "#2f7d8c",
-    "#5a6acf",
-    "#c0392b",
-)
+    "#0072b2", "#d2570b", "#0d8a66", "#b4528f", "#8a63d2", "#a06a12",
+    "#767b83", "#d6336c", "#5d7f1a", "#2f7d8c", "#5a6acf", "#c0392b",
+)  # fmt: skip
 """Every one has a contrast of at least 3 to the light and to the dark page."""
 MARKERS = "osD^vPX*hpd<"
-DASHES = (
-    "-",
-    (0, (6, 2)),
-    (0, (1, 1.5)),
-    (0, (6, 2, 1, 2)),
-    (0, (3, 2)),
-    (0, (6, 2, 1, 2, 1, 2)),
-    (0, (2, 4)),
-    (0, (10, 3)),
-    (0, (4, 1, 1, 1)),
-    (0, (8, 2, 2, 2)),
-    (0, (1, 3)),
-    (0, (5, 1)),
-)
+DASHES = ("-", "--", "-.", ":")
 
 
 def curve_svg(
@@ -77,7 +54,7 @@ def curve_svg(
         title: its name for those who cannot see it.
         description: what is to be seen.
     """
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": prefix, "text.color": INK}):
+    with mpl.rc_context({"text.color": INK}):
         figure = Figure(figsize=(4.8, 4.8), layout="constrained")
         axes = figure.subplots()
         _draw_methods(axes, curve)
@@ -91,9 +68,22 @@ def curve_svg(
         figure.set_layout_engine("none")  # the layout is final from here on
         places = [float(axes.transData.transform((level, 1))[0]) for level in curve.levels]
         foot = float(figure.bbox.height - axes.bbox.y0)
-        text = io.StringIO()
+    return as_element(figure, prefix, title, description), places, foot
+
+
+def as_element(figure: Figure, prefix: str, title: str, description: str) -> str:
+    """Write a figure as an SVG element of a page.
+
+    Args:
+        figure: what was drawn.
+        prefix: begins every id in the element.
+        title: its name for those who cannot see it.
+        description: what is to be seen.
+    """
+    text = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": prefix}):
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-    return _embedded(text.getvalue(), prefix, title, description), places, foot
+    return _embedded(text.getvalue(), prefix, title, description)
 
 
 def _draw_methods(axes: Axes, curve: TradeOff) -> None:
@@ -104,7 +94,7 @@ def _draw_methods(axes: Axes, curve: TradeOff) -> None:
             [point.value for point in series.points],
             color=COLOURS[i % len(COLOURS)],
             marker=MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
-            linestyle=DASHES[(i + 2 * (i // len(COLOURS))) % len(DASHES)],
+            linestyle=DASHES[i % len(DASHES)],
             markersize=6,
             label=series.name,
             gid=f"curve-{series.name}",
@@ -145,8 +135,19 @@ def _set_axes(axes: Axes, curve: TradeOff, measure: str) -> None:
     axes.xaxis.set_major_locator(FixedLocator(curve.levels))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda level, _: f"{level:.3g}"))
-    axes.set_xlabel("privacy level ε (smaller is more private)", color=INK)
-    axes.set_ylabel(measure, color=INK)
+    label(axes, "privacy level ε (smaller is more private)", measure)
+
+
+def label(axes: Axes, across: str, up: str) -> None:
+    """Name both axes, and draw them in the ink of the page.
+
+    Args:
+        axes: where the figure is drawn.
+        across: what its x are.
+        up: what its y are.
+    """
+    axes.set_xlabel(across, color=INK)
+    axes.set_ylabel(up, color=INK)
     axes.tick_params(colors=INK, which="both")
     axes.grid(color=INK, alpha=0.12)
     for side, spine in axes.spines.items():

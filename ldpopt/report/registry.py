@@ -15,8 +15,6 @@ from ldpopt.release.promises import against, limit
 from ldpopt.release.public_design import PublicDesign
 from ldpopt.report.loading import Loaded, Published
 
-OPEN_FIELDS = ("organisation", "data product", "purpose", "date", "contact")
-
 
 def record(loaded: Loaded | Published) -> dict[str, Any]:
     """Write the record of a design, private or public; nothing in it is from the counts."""
@@ -27,12 +25,8 @@ def record(loaded: Loaded | Published) -> dict[str, Any]:
         )
     domain, promise, marked = made.domain, made.promise, loaded.verification.marked_promise
     return {
-        "deployment": dict.fromkeys(OPEN_FIELDS),
-        "variant": {
-            "name": "local differential privacy of the secret columns",
-            "definition": marked(limit(made)),
-            "holds": marked(against(made)),
-        },
+        "deployment": dict.fromkeys(("organisation", "data product", "purpose", "date")),
+        "variant": marked(f"local differential privacy: {limit(made)}, {against(made)}"),
         "unit": "one row, taken to be one person",
         "model": "local: the noise is drawn for each row by itself",
         "parameters": {

@@ -44,6 +44,20 @@ def design_commands(made: Design, file: str) -> list[Command]:
     options += _asked_columns(made) + _reading_options(_columns(made))
     return [
         _command("Design it", "design", table, *options, "-o", file),
+        *_uses(table, file),
+    ]
+
+
+def public_commands(file: str) -> list[Command]:
+    """List what can be done with a public mechanism in the given file."""
+    export = _command(
+        "Write a sampler for devices", "export", file, "--target", "js", "-o", "sampler.js"
+    )
+    return [export, *_uses("TABLE.csv", file)]
+
+
+def _uses(table: str, file: str) -> list[Command]:
+    return [
         _command("Check the proof", "verify", file),
         _command("Audit the mechanism", "audit", file),
         _command("Release a table", "privatize", table, "--mechanism", file, "-o", "released.csv"),
@@ -86,18 +100,6 @@ def unsaid(made: Design) -> str:
 def _columns(made: Design) -> list[Column]:
     public = made.domain.public
     return [*made.domain.secret.columns, *(public.columns if public else ())]
-
-
-def public_commands(file: str) -> list[Command]:
-    """List what can be done with a public mechanism in the given file."""
-    return [
-        _command("Check the proof", "verify", file),
-        _command("Audit the mechanism", "audit", file),
-        _command("Write a sampler for devices", "export", file, "--target", "js", "-o", "sampler.js"),
-        _command("Release a table", "privatize", "TABLE.csv", "--mechanism", file, "-o", "released.csv"),
-        _command("Estimate from the release", "estimate", "released.csv", "--mechanism", file),
-        _command("Write this page", "report", file, "-o", "report.html"),
-    ]
 
 
 def _reading_options(columns: list[Column]) -> list[str]:

@@ -95,9 +95,6 @@ class Part:
     title: str
     signing: Signing | None
     path: str
-    internal: bool
-    """Whether it holds statistics of a table: its file has counts."""
-    complaint: str
     explanation: list[str]
     question: list[Fact]
     answer: list[Fact]
@@ -106,16 +103,19 @@ class Part:
     claims: tuple[Claim, ...]
     unchecked: tuple[str, ...]
     verified: Verdict
-    beyond: str
-    """What the verdict is not about, to follow it; may be empty."""
-    curve: Curve | None
     curve_sentence: str
     audit: Audit | None
     audit_facts: list[Fact]
-    witness: Grid | None
     commands: list[Command]
     provenance: list[Fact]
     summary: Summary
+    curve: Curve | None = None
+    witness: Grid | None = None
+    internal: bool = False
+    """Whether it holds statistics of a table: its file has counts."""
+    complaint: str = ""
+    beyond: str = ""
+    """What the verdict is not about, to follow it; may be empty."""
 
     @property
     def sound(self) -> Verdict:

@@ -26,7 +26,6 @@ from ldpopt.release.public_design import PublicDesign
 from ldpopt.release.reconstructed_counts import NOT_AT_ALL, WORDS
 from ldpopt.release.release_ledger import (
     ROUNDING,
-    Release,
     keeps_promise,
     most_about_one,
     releases,
@@ -138,13 +137,12 @@ def _facts(path: str, digest: str, made: AnyDesign, table: Fact) -> list[Fact]:
 def ledger(path: str, made: Design) -> list[Fact]:
     """List the releases in the ledgers of the mechanism."""
 
-    def of(release: Release) -> str:
-        return f" ({release.population})" if release.population else ""
-
     found = releases(path, made)
     if not found:
         return [Fact("Releases", "none is in the ledger")]
-    return [Fact(f"Released on {r.date}{of(r)}", r.file, f"SHA-256 {r.sha256}") for r in found]
+    people = [f" ({r.population})" if r.population else "" for r in found]
+    facts = zip(found, people, strict=True)
+    return [Fact(f"Released on {r.date}{of}", r.file, f"SHA-256 {r.sha256}") for r, of in facts]
 
 
 def _beware(path: str, made: Design) -> Iterator[str]:
@@ -185,28 +183,41 @@ def hidden(made: Design) -> str:
 
 def _guards(made: AnyDesign) -> Iterator[Guard]:
     """List who may look at a report, and whether the secret is hidden from them."""
-    if made.kept is not None:
-        yield from _notion_guards(made)
-        return
+    yield from _level_guards(made) if made.kept is None else _notion_guards(made)
+    count, of_table = made.promise.reports + 1, isinstance(made, Design)
+    again = f"they have together {total(made, count)}"
+    if isinstance(made, Design) and made.kept is None:
+        again = repetition(made)
+    yield Guard(
+        f"somebody who sees {'two' if count == 2 else count} reports about one person",
+        *repeated(made, count),
+        f"{again} [{NOT_CHECKED}]",
+    )
+    yield Guard(
+        f"somebody who holds the table{', or the file of the mechanism with its counts' * of_table}",
+        OPEN,
+        True,
+        "the mechanism is about reports, not about what they are made from",
+    )
+
+
+def _level_guards(made: AnyDesign) -> Iterator[Guard]:
+    """List them where the promise is a level between any two secrets."""
     secret, public, epsilon = made.domain.secret.name, made.domain.public, made.promise.epsilon
-    count = made.promise.reports + 1
     if isinstance(made, Design):
-        level, proven_level, again = made.level_given_public, None, repetition(made)
+        level, proven_level = made.level_given_public, epsilon if made.public.universal else None
         whom = EVERYBODY if made.public.universal else against(made)
         guarded = limited(epsilon), False, f"{_by(epsilon, secret)}, {whom}"
     else:
         level, proven_level = made.universal_level.level, made.proven
-        again = f"they have together {total(made, count)}"
         asked = f"ε = {in_full(epsilon)} is promised {against(made)}, and this file cannot prove it"
         guarded = UNCHECKED, False, asked
     guess = f"; {guessing(made)}" if isinstance(made, Design) and guessing(made) else ""
     informed = *measured(level, epsilon), f"{shift(level, secret)}{guess} [{NOT_CHECKED}]"
-    if isinstance(made, Design) and made.public.universal:
-        sure = f"{guess} [{NOT_CHECKED}]" if guess else ""
-        informed = limited(epsilon), False, f"{_by(epsilon, secret)}, {EVERYBODY}{sure}"
     if proven_level is not None:
         known = f"{_by(proven_level, secret)}, {EVERYBODY}"
-        informed = limited(proven_level), proven_level > epsilon, known
+        sure = f"{guess} [{NOT_CHECKED}]" if guess else ""
+        informed = limited(proven_level), proven_level > epsilon, f"{known}{sure}"
         if isinstance(made, PublicDesign) and made.universal:
             guarded = limited(proven_level), False, known
     yield Guard("somebody who sees one report and knows nothing else about the person", *guarded)
@@ -227,18 +238,6 @@ def _guards(made: AnyDesign) -> Iterator[Guard]:
             True,
             f"the promise is made {against(made)}; privatize compares a table with it",
         )
-    yield Guard(
-        f"somebody who sees {'two' if count == 2 else count} reports about one person",
-        *repeated(made, count),
-        f"{again} [{NOT_CHECKED}]",
-    )
-    counts = ", or the file of the mechanism with its counts" if isinstance(made, Design) else ""
-    yield Guard(
-        f"somebody who holds the table{counts}",
-        OPEN,
-        True,
-        "the mechanism is about reports, not about what they are made from",
-    )
 
 
 def _notion_guards(made: AnyDesign) -> Iterator[Guard]:
@@ -271,17 +270,6 @@ def _notion_guards(made: AnyDesign) -> Iterator[Guard]:
             True,
             f"{public} is told as it is",
         )
-    yield Guard(
-        "somebody who sees two reports about one person",
-        *repeated(made, 2),
-        f"they have together {total(made, 2)} [{NOT_CHECKED}]",
-    )
-    yield Guard(
-        "somebody who holds the table",
-        OPEN,
-        True,
-        "the mechanism is about reports, not about what they are made from",
-    )
 
 
 def _by(level: float, what: str) -> str:

@@ -14,7 +14,7 @@ from ldpopt.measures.exposure import (
 )
 from ldpopt.measures.tallies import log_multinomial
 from ldpopt.mechanisms.listings import compositions
-from ldpopt.protocol.redaction_chances import redact_randomly
+from ldpopt.protocol.random_redaction import redact_randomly
 
 
 def smallest_mean_risk(p0, p1, n, distance):

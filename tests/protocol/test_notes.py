@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.protocol.notes import read_note, value_text, write_note
+from ldpopt.protocol.messages import read_note, value_text, write_note
 from ldpopt.protocol.session import SALT, RejectedError, check_names
 
 SALTY = bytes(range(SALT))

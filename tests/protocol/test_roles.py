@@ -7,7 +7,7 @@ import pytest
 
 from ldpopt.protocol import messages
 from ldpopt.protocol.faults import own_note, sent_with_faults, tampered
-from ldpopt.protocol.notes import write_note
+from ldpopt.protocol.messages import write_note
 from ldpopt.protocol.session import ProtocolError, RejectedError, Round
 
 
@@ -47,7 +47,7 @@ def test_honest_rounds(group):
         assert collect(group, this) == []
         counted, incidents = count(group, this)
         assert (incidents, complaints(group, counted)) == ([], {})
-        assert counted.users == list(range(12))
+        assert list(counted.ledger.users) == list(range(12))
     assert counted.columns == [Counter(user.row for user in group.users)]
 
 
@@ -95,7 +95,7 @@ def test_a_malformed_note_costs_its_sender_only(group, which, second):
     assert collect(group, this, {4: signed(user, [junk] * this.slots, this)}) == []
     counted, incidents = count(group, this)
     assert incidents == [(this.reader, "malformed")] * this.slots
-    assert [counted.unreadable(slot) for slot in range(this.slots)] == [1] * this.slots
+    assert [len(counted.ledger.users) - of.total() for of in counted.columns] == [1] * this.slots
     expected = [Counter(u.row for u in group.users if u.number != 4)]
     if not second:
         expected = [column(group, j, without=[4]) for j in range(2)]
@@ -247,7 +247,7 @@ def test_notes_of_another_round_or_place_do_not_open(group):
     incidents = []
     counted = group.curator.count(swapped, group.first, incidents.append, lambda done, total: None)
     assert [i.kind for i in incidents] == ["malformed"]
-    assert counted.unreadable(0) == 1
+    assert len(counted.ledger.users) - counted.columns[0].total() == 1
 
 
 def test_a_round_with_one_released_feature_is_not_the_first_round(single):
