@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ldpopt.checker import frame
     from ldpopt.checker.frame import EXIT_CODES, check
-    from ldpopt.checker.kernel.arithmetic import dyadic, exp, exp_above, exp_below, log_above, log_below
-    from ldpopt.checker.kernel.budget import SECONDS, UndecidedError, alarmed, confined
+    from ldpopt.checker.kernel.arithmetic import exp, exp_above, exp_below, log_above, log_below
+    from ldpopt.checker.kernel.budget import BYTES, SECONDS, UndecidedError, alarmed
     from ldpopt.checker.kernel.claims import OPEN, Claim, Verdict, combined, printable, quoted, visible
     from ldpopt.checker.kernel.exit_codes import ExitCode
     from ldpopt.checker.kernel.fixed_point import BITS as UNIT_BITS
-    from ldpopt.checker.kernel.fixed_point import UNIT, Vector, units_down
+    from ldpopt.checker.kernel.fixed_point import UNIT, Vector, dyadic, units_down
     from ldpopt.checker.kernel.former_names import with_names_of_today
     from ldpopt.checker.kernel.labels import Labels
     from ldpopt.checker.kernel.optimality import GAP_FLOOR, NOISE, is_optimal

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldpopt.checker import frame
-from ldpopt.checker.kernel.budget import SECONDS, UndecidedError, confined, limited
+from ldpopt.checker.kernel.budget import SECONDS, UndecidedError, limited
 from ldpopt.checker.kernel.claims import MARKS, OPEN, Claim, Verdict, escaped, quoted, verdict
 from ldpopt.checker.kernel.reading import UnreadableError, read
 from ldpopt.core.errors import (
@@ -20,6 +20,7 @@ from ldpopt.core.errors import (
     UndecidedFileError,
     UnreadableFileError,
 )
+from ldpopt.core.memory_limit import confined
 from ldpopt.core.rounding import factor_at_most, in_full
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import confined
+from ldpopt.core.memory_limit import confined
 
 CELL_BYTES = 1 << 26
 """The most bytes that the cells of one column take in a batch."""

@@ -280,7 +280,7 @@ def test_nesting_on_both_sides_of_the_limit():
 
 CONFINED = """
 import resource
-from ldpopt.checker.kernel.budget import confined
+from ldpopt.core.memory_limit import confined
 before = resource.getrlimit(resource.RLIMIT_AS)
 with confined(memory=50_000_000):
     assert len(bytearray(1_000_000)) == 1_000_000

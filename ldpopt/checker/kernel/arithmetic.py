@@ -22,8 +22,7 @@ DIGITS digits.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import (
     ROUND_CEILING,
     ROUND_FLOOR,
@@ -36,9 +35,8 @@ from decimal import (
 )
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice
 
-from .fixed_point import Rational, units_down, units_up
+from .fixed_point import BITS, Rational, units_down, units_up
 
 DIGITS = 60
 _TRAPS = [DivisionByZero, InvalidOperation, Overflow]
@@ -156,6 +154,18 @@ def enclose(number: Rational | Decimal) -> Interval:
     return Interval(DOWN.divide(numerator, denominator), UP.divide(numerator, denominator))
 
 
+def between(low: int, high: int, bits: int = BITS) -> Interval:
+    """Build the interval between two whole multiples of 2^−bits, rounded outwards.
+
+    Args:
+        low: the lower end, in multiples.
+        high: the upper end.
+        bits: what they are multiples of.
+    """
+    unit = Decimal(1 << bits)
+    return Interval(DOWN.divide(Decimal(low), unit), UP.divide(Decimal(high), unit))
+
+
 def total(terms: Iterable[Interval]) -> Interval:
     """Enclose a sum."""
     low = high = Decimal(0)
@@ -204,24 +214,3 @@ def below(x: Interval) -> int:
 def above(x: Interval) -> int:
     """Round the upper end of an interval up to units."""
     return units_up(x.high)
-
-
-def whole(numbers: Iterable[Rational]) -> tuple[list[int], int]:
-    """Write numbers exactly as whole multiples of one over their common denominator."""
-    ratios = [number.as_integer_ratio() for number in numbers]
-    common = math.lcm(*(bottom for _, bottom in ratios))
-    return [top * (common // bottom) for top, bottom in ratios], common
-
-
-def dyadic(numbers: Sequence[float]) -> tuple[list[int], int]:
-    """Write floats exactly as whole multiples of 2^−bits, with the fewest bits that suffice for all."""
-    ratios = [number.as_integer_ratio() for number in numbers]
-    bits = max((bottom.bit_length() for _, bottom in ratios), default=1) - 1
-    return [top << bits - bottom.bit_length() + 1 for top, bottom in ratios], bits
-
-
-def dyadic_rows(rows: Sequence[Sequence[float]]) -> tuple[list[list[int]], int]:
-    """Write the rows of a matrix as :func:`dyadic` writes numbers."""
-    whole, bits = dyadic([float(entry) for row in rows for entry in row])
-    entries = iter(whole)
-    return [list(islice(entries, len(row))) for row in rows], bits

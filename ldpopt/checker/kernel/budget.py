@@ -89,37 +89,6 @@ def _resident() -> int:
         return 0
 
 
-@contextmanager
-def confined(memory: int = BYTES) -> Iterator[None]:
-    """Limit the memory of the process, as the estimates of :func:`reserve` may miss something.
-
-    Inside, the process may take ``memory`` bytes of addresses more than it has. Beyond that the system
-    raises a MemoryError, which counts as "undecided". Other threads would be refused memory as well, so
-    where there are some, and where the system does not say how much is in use, this does nothing.
-
-    Args:
-        memory: bytes.
-    """
-    if threading.active_count() > 1:
-        yield
-        return
-    try:
-        import resource
-
-        with open("/proc/self/statm", encoding="ascii") as file:
-            used = int(file.read().split()[0]) * resource.getpagesize()
-    except (ImportError, OSError):
-        yield
-        return
-    before, most = resource.getrlimit(resource.RLIMIT_AS)
-    limits = [limit for limit in (before, most) if limit != resource.RLIM_INFINITY]
-    resource.setrlimit(resource.RLIMIT_AS, (min([used + memory, *limits]), most))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (before, most))
-
-
 def tick() -> None:
     """Raise :class:`UndecidedError` if the time is up. Call it once per node, vertex or column."""
     budget = _CURRENT.get()

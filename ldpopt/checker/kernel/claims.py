@@ -116,9 +116,13 @@ def verdict(claims: Sequence[Claim]) -> Verdict:
 
 
 def all_of(answers: Iterable[bool | None]) -> bool | None:
-    """Combine answers: False if one is, else None if one is not known, else True."""
-    found = set(answers)
-    return False if False in found else None if None in found else True
+    """Combine answers: False as soon as one is, else None if one is not known, else True."""
+    found: bool | None = True
+    for answer in answers:
+        if answer is False:
+            return False
+        found = found and answer
+    return found
 
 
 def combined(verdicts: Iterable[Verdict]) -> Verdict:

@@ -13,9 +13,10 @@ stand for a prior (2^−64, ``dirichlet_points.py``), the numbers of a proof tre
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 Rational = int | float | Fraction
@@ -36,6 +37,11 @@ def units_up(x: Rational | Decimal, bits: int = BITS) -> int:
     """Compute ⌈x · 2^bits⌉."""
     top, bottom = x.as_integer_ratio()
     return -((-top << bits) // bottom)
+
+
+def entries(row: Iterable[Fraction]) -> Vector:
+    """Return the entries that are not 0."""
+    return {x: a for x, a in enumerate(row) if a}
 
 
 def dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
@@ -76,3 +82,24 @@ def cube_root_below(x: Fraction, bits: int = BITS) -> Fraction:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if middle**3 <= n else (low, middle - 1)
     return Fraction(low, 1 << bits)
+
+
+def whole(numbers: Iterable[Rational]) -> tuple[list[int], int]:
+    """Write numbers exactly as whole multiples of one over their common denominator."""
+    ratios = [number.as_integer_ratio() for number in numbers]
+    common = math.lcm(*(bottom for _, bottom in ratios))
+    return [top * (common // bottom) for top, bottom in ratios], common
+
+
+def dyadic(numbers: Sequence[float]) -> tuple[list[int], int]:
+    """Write floats exactly as whole multiples of 2^−bits, with the fewest bits that suffice for all."""
+    ratios = [number.as_integer_ratio() for number in numbers]
+    bits = max((bottom.bit_length() for _, bottom in ratios), default=1) - 1
+    return [top << bits - bottom.bit_length() + 1 for top, bottom in ratios], bits
+
+
+def dyadic_rows(rows: Sequence[Sequence[float]]) -> tuple[list[list[int]], int]:
+    """Write the rows of a matrix as :func:`dyadic` writes numbers."""
+    whole, bits = dyadic([float(entry) for row in rows for entry in row])
+    entries = iter(whole)
+    return [list(islice(entries, len(row))) for row in rows], bits

@@ -1,4 +1,4 @@
-"""Logarithms of whole numbers of units (``units.py``): the arithmetic of long searches.
+"""Logarithms of whole numbers of units (``fixed_point.py``): the arithmetic of long searches.
 
 Lemma 1 (:func:`log_units`). For a whole number n > 0 the function returns L with
 L ≤ 2^BITS log(n 2^−BITS) ≤ L + LOG_ERROR. Proof. Write n = c (1 + x) with c = j 2^e, j of 11 bits, so

@@ -21,8 +21,8 @@ from fractions import Fraction
 from itertools import chain, islice
 from typing import Any, ClassVar
 
-from .arithmetic import dyadic_rows
 from .claims import quoted
+from .fixed_point import dyadic_rows
 from .reading import UnreadableError, check_shown
 
 SUM_TOLERANCE = Fraction(1, 10**9)

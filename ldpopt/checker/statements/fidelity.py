@@ -99,6 +99,7 @@ class MinimaxStatement(NamedTuple):
     epsilon: float
     loss: str
     p0: Fraction
+    family: str = "square"
 
 
 def least_probability(k: int, p0: float) -> Fraction:
@@ -145,7 +146,7 @@ def _phi_answer(document: dict[str, Any], question: PhiStatement) -> Rows | Subs
     return Subsets(answer["size"], answer["ratio"])
 
 
-def _phi_members(case: Case) -> Iterator[Claim]:
+def _members(case: Case) -> Iterator[Claim]:
     question, answer = case.question, case.answer
     if isinstance(answer, Subsets):
         words = f"the ratio of two probabilities is at most e^{question.epsilon!r}"
@@ -174,10 +175,6 @@ def _phi_value(case: Case) -> Iterator[Claim]:
     yield case.claim_value(f"its φ is at most {value!r}", test)
 
 
-def _alpha_members(case: Case) -> Iterator[Claim]:
-    yield from _mechanism_claims(case.answer, case.question.epsilon, case.question.family)
-
-
 def _alpha_value(case: Case) -> Iterator[Claim]:
     p, _, loss, _ = case.question
     words = f"its α ({loss}) is at most {case.value!r}"
@@ -185,12 +182,8 @@ def _alpha_value(case: Case) -> Iterator[Claim]:
     yield case.claim_value(words, lambda: _at_most(case.answer, above, case.value))
 
 
-def _minimax_members(case: Case) -> Iterator[Claim]:
-    yield from _mechanism_claims(case.answer, case.question.epsilon, "square")
-
-
 def _minimax_value(case: Case) -> Iterator[Claim]:
-    k, _, loss, p0 = case.question
+    k, _, loss, p0, _ = case.question
     words = f"its α ({loss}) is at most {case.value!r} for all p >= {float(p0)!r}"
     above = partial(worst_alpha_above, case.answer, p0, loss)
     yield case.claim_value(
@@ -242,7 +235,7 @@ def _alpha_bound(case: Case) -> Iterator[Claim]:
 
 
 def _minimax_bound(case: Case) -> Iterator[Claim]:
-    k, epsilon, loss, p0 = case.question
+    k, epsilon, loss, p0, _ = case.question
     proof, E, bound = case.proof, exp_above(epsilon), Fraction(case.bound)
     if proof is not None and loss != "tv":
         raise UnreadableError(
@@ -326,7 +319,7 @@ SECTION = Section(
             Record({"family": FAMILY, "inputs": INPUTS, "epsilon": EPSILON}),
             lambda plain: PhiStatement(plain["inputs"], plain["epsilon"], plain["family"]),
             _phi_answer,
-            _phi_members,
+            _members,
             _phi_value,
             _phi_bound,
             proof=Nullable(Record({}, {"tree": TREE})),
@@ -342,7 +335,7 @@ SECTION = Section(
             ),
             _alpha_question,
             lambda document, question: read_matrix(document, len(question.p)),
-            _alpha_members,
+            _members,
             _alpha_value,
             _alpha_bound,
             proof=Nullable(
@@ -356,7 +349,7 @@ SECTION = Section(
             Record({"inputs": INPUTS, "epsilon": EPSILON, "loss": LOSS, "p0": P0}),
             _minimax_question,
             lambda document, question: read_matrix(document, question.k),
-            _minimax_members,
+            _members,
             _minimax_value,
             _minimax_bound,
             proof=Nullable(Record({"rest": Number(above=0, below=1), "rows": List(Number(0), 3, 3)})),

@@ -36,9 +36,10 @@ from functools import partial
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
-from ..kernel.arithmetic import dyadic, exp_above
+from ..kernel.arithmetic import exp_above
 from ..kernel.budget import reserve, tick
 from ..kernel.claims import Claim, decided
+from ..kernel.fixed_point import dyadic
 from ..kernel.labels import Labels
 from ..kernel.optimality import NOISE
 from ..kernel.proofs.private_rows import MECHANISM, Rows, is_stochastic, private, read_matrix, stochastic

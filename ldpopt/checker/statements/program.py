@@ -25,7 +25,7 @@ from functools import partial
 from typing import Any, Literal
 
 from ..kernel.arithmetic import enclose
-from ..kernel.claims import Claim, decided
+from ..kernel.claims import Claim, all_of, decided
 from ..kernel.proofs.column_utilities import (
     MOST_LOG_POWER,
     OF_A_PRIOR,
@@ -189,52 +189,39 @@ def _value(case: Case) -> Iterator[Claim]:
     what = "sum over its reports of the linear piece of the objective to which each belongs"
     if not asked.conditions:
         what = asked.objective.words
-    if asked.sense == "maximise":
-        words = f"its {what} is at least {case.value!r}"
-        yield decided("value", words, lambda: value.at_most(asked.gain(case.answer)), value=case.value)
-    else:
-        words = f"its {what} is at most {case.value!r}"
-        yield decided(
-            "value", words, lambda: (-asked.gain(case.answer)).at_most(value), value=case.value
-        )
+    least = asked.sense == "maximise"
+    words = f"its {what} is at {'least' if least else 'most'} {case.value!r}"
+
+    def test() -> bool | None:
+        gain = asked.gain(case.answer)
+        return value.at_most(gain) if least else (-gain).at_most(value)
+
+    yield case.claim_value(words, test)
 
 
 def _bound(case: Case) -> Iterator[Claim]:
     asked = outer(case.proof, case.question)
+    maximise, which, side = asked.sense == "maximise", "", ""
+    most = Fraction(case.bound) * (1 if maximise else -1)
     if asked.two_reports:
-        yield _bound_of_two(case, asked)
-        return
-    proof, bound = read_proof(case.proof, asked), Fraction(case.bound)
-    maximise = asked.sense == "maximise"
-    words = f"no such mechanism has {'more' if maximise else 'less'} than {case.bound!r}"
+        if set(case.proof) - {"cuts", "privacy"}:
+            raise UnreadableError(
+                "certificate.proof must be empty, but for cuts and privacy, where max_outputs is 2"
+            )
+        which, side = " of two reports", " with at most two reports"
+    elif asked.conditions:
+        side = " and these side conditions"
+    proof = None if asked.two_reports else read_proof(case.proof, asked)
 
     def test() -> bool | None:
-        if proven_bound(proof, asked) > (bound if maximise else -bound):
-            return False
-        return dominates(proof, asked)
+        if proof is None:
+            from ..kernel.proofs.two_reports import gains
 
-    about = f"mechanisms of this privacy{' and these side conditions' if asked.conditions else ''}"
-    yield decided("bound", words, test, about=about, value=case.bound)
+            return all_of(gain.at_most(enclose(most)) for gain in gains(asked))
+        return proven_bound(proof, asked) <= most and dominates(proof, asked)
 
-
-def _bound_of_two(case: Case, asked: Question) -> Claim:
-    """Claim the bound of mechanisms of at most two reports; the proof has cuts at most."""
-    from ..kernel.proofs.two_reports import gains
-
-    if set(case.proof) - {"cuts", "privacy"}:
-        raise UnreadableError(
-            "certificate.proof must be empty, but for cuts and privacy, where max_outputs is 2"
-        )
-    maximise, bound = asked.sense == "maximise", Fraction(case.bound)
-    most = enclose(bound if maximise else -bound)
-    words = f"no such mechanism of two reports has {'more' if maximise else 'less'} than {case.bound!r}"
-
-    def test() -> bool | None:
-        found = [gain.at_most(most) for gain in gains(asked)]
-        return False if False in found else None if None in found else True
-
-    about = "mechanisms of this privacy with at most two reports"
-    return decided("bound", words, test, about=about, value=case.bound)
+    words = f"no such mechanism{which} has {'more' if maximise else 'less'} than {case.bound!r}"
+    yield case.claim_bound(words, test, f"mechanisms of this privacy{side}")
 
 
 PROGRAM = Decider(

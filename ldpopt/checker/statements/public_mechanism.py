@@ -48,31 +48,18 @@ from ..kernel.claims import Claim, decided, quoted
 from ..kernel.proofs.alike_rows import MOST_VALUES, SLACK, treats_alike
 from ..kernel.proofs.encodings import ENCODING, read_encoding
 from ..kernel.proofs.encodings import private as private_encoding
-from ..kernel.proofs.labelled_inputs import DOMAIN, MOST_TOGETHER, content_digest, inputs_claim
+from ..kernel.proofs.labelled_inputs import content_digest, inputs_claim
 from ..kernel.proofs.private_rows import MATRIX, Rows, is_private, private, stochastic
-from ..kernel.proofs.table_promises import SENSITIVE, table_promise
+from ..kernel.proofs.table_promises import OPTIONS, SECTION, table_promise
 from ..kernel.proofs.telling_apart import tells_apart
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import EPSILON, MOST_EPSILON, Nullable, Number, Record, Text, Whole, Word
+from ..kernel.schema import MOST_EPSILON, Nullable, Number, Record, Whole, Word
 
 RECOVERABLE = ("not at all", "approximately", "exactly")
 """How well the counts of the table can be computed back from the mechanism."""
 PUBLIC = Record(
-    {
-        "method": Text(),
-        "epsilon": EPSILON,
-        "robust": Word("chi2", "all", "known", "given"),
-        "alpha": Number(above=0, below=1),
-        "level": Nullable(Number(0, MOST_EPSILON)),
-        "domain": DOMAIN,
-        "digest": Text(),
-    },
-    {
-        "together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON}),
-        "recoverable": Word(*RECOVERABLE),
-        "sensitive": SENSITIVE,
-        "salt": Text(),
-    },
+    {**SECTION, "level": Nullable(Number(0, MOST_EPSILON))},
+    {**OPTIONS, "recoverable": Word(*RECOVERABLE)},
 )
 MECHANISM = Record({}, {"matrix": MATRIX, "encoding": ENCODING})
 DOCUMENT = Record(

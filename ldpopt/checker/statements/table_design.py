@@ -33,18 +33,17 @@ from typing import Any
 
 from ..kernel.budget import tick
 from ..kernel.claims import Claim, decided, quoted
+from ..kernel.fixed_point import whole
 from ..kernel.proofs.confidence_set import confidence, read_robust_question
 from ..kernel.proofs.labelled_inputs import (
-    DOMAIN,
     MOST_CELLS,
-    MOST_TOGETHER,
     content_digest,
     inputs_claim,
 )
 from ..kernel.proofs.robust_privacy import are_robustly_private
-from ..kernel.proofs.table_promises import SENSITIVE, TablePromise, table_promise
+from ..kernel.proofs.table_promises import OPTIONS, SECTION, TablePromise, table_promise
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import EPSILON, List, Nullable, Number, Record, Text, Whole, Word
+from ..kernel.schema import List, Nullable, Record, Whole
 
 KNOWN_SAMPLES = 1e12
 """A known distribution is taken as if it had been observed this often: to a part in a million."""
@@ -55,20 +54,11 @@ FOR_ALL = (
 """Forms whose mechanisms are private for every distribution, unless the question is about a χ² set."""
 DESIGN = Record(
     {
-        "method": Text(),
-        "epsilon": EPSILON,
-        "robust": Word("chi2", "all", "known", "given"),
-        "alpha": Number(above=0, below=1),
+        **SECTION,
         "width": Nullable(Whole(2, 1_000_000)),
         "counts": List(List(Whole(0, MOST_CELLS), 1), 1),
-        "domain": DOMAIN,
-        "digest": Text(),
     },
-    {
-        "together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON}),
-        "sensitive": SENSITIVE,
-        "salt": Text(),
-    },
+    OPTIONS,
 )
 """What ``ldpopt design`` says of its table."""
 
@@ -263,8 +253,6 @@ def private_together(matrix: list[list[float]], params: dict[str, Any], reports:
 
 def _integers(column: Sequence[float]) -> tuple[int, ...]:
     """Find whole numbers in the proportions of the entries, without a common factor."""
-    exact = [Fraction(entry) for entry in column]
-    scale = math.lcm(*(entry.denominator for entry in exact))
-    whole = [int(entry * scale) for entry in exact]
-    common = math.gcd(*whole) or 1
-    return tuple(entry // common for entry in whole)
+    entries, _ = whole(column)
+    common = math.gcd(*entries) or 1
+    return tuple(entry // common for entry in entries)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from .. import fixed_point as units
-from ..arithmetic import Interval
+from ..arithmetic import Interval, between
 from ..budget import reserve, tick
 from ..reading import UnreadableError
 from ..schema import Number
@@ -19,7 +19,6 @@ from .fisher_information import (
     Known,
     Whole,
     WholeInverse,
-    between,
     forms_above,
     sets_of,
     trace_above,

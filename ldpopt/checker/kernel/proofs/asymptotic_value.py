@@ -8,13 +8,12 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from .. import fixed_point as units
-from ..arithmetic import ONE, PI, Interval, enclose, exp
+from ..arithmetic import ONE, PI, Interval, between, enclose, exp
 from ..budget import tick
 from .dirichlet_points import BITS, UNIT, prior_points
 from .fisher_information import (
     Known,
     Whole,
-    between,
     information,
     sets_of,
     whole_columns,

@@ -55,7 +55,7 @@ from typing import Any
 
 from ..arithmetic import enclose, log, log_above, total
 from ..budget import tick
-from ..claims import Claim
+from ..claims import Claim, all_of
 from ..reading import UnreadableError
 from ..schema import List, Nullable, Number, Record, Whole
 from ..section import Case
@@ -213,13 +213,7 @@ class Cells:
 
     def proven(self) -> bool | None:
         """Return whether every dual vector dominates what the bound of its cell needs."""
-        found: bool | None = True
-        for test in self._tests():
-            holds = test()
-            if holds is False:
-                return False
-            found = found and holds
-        return found
+        return all_of(test() for test in self._tests())
 
     def _tests(self) -> Iterator[Callable[[], bool | None]]:
         parts, seen = self.parts, set()

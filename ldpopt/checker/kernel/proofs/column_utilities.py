@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from ..arithmetic import DOWN, UP, ZERO, Interval, enclose, total, whole
+from ..arithmetic import DOWN, UP, ZERO, Interval, enclose, total
 from ..budget import UndecidedError, tick
-from ..fixed_point import BITS, Rational, Vector
+from ..fixed_point import BITS, Rational, Vector, whole
 from ..fixed_point_log import LOG_ERROR, log_of_ratio
 from ..schema import Number
 from .two_hypotheses import Divergence

@@ -28,7 +28,6 @@ masses P_s are proportional to p̂_s √r_s, which makes both inequalities of Ca
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -174,20 +173,14 @@ def chi_squared_cdf(degrees: int, x: Decimal) -> Interval:
 
 
 def _guess(degrees: int, alpha: Fraction) -> Decimal:
-    """Guess the quantile, by bisection in floats and Newton's method in decimals."""
-    goal = math.log(1 - alpha)
-    low, high = math.log(degrees) - 1400 / degrees - 1, math.log(degrees + 80.0) + 3
-    for _ in range(60):
-        tick()
-        middle = (low + high) / 2
-        low, high = (middle, high) if _log_cdf(degrees, math.exp(middle)) < goal else (low, middle)
+    """Guess the quantile by Newton's method, from the mean."""
     with localcontext(NEAREST):
-        x, exact = Decimal(math.exp(high)), Decimal(alpha.numerator) / alpha.denominator
+        x, exact = Decimal(degrees), Decimal(alpha.numerator) / alpha.denominator
         half = Decimal(degrees) / 2
         log_gamma = PI.low.ln() / 2 if degrees % 2 else Decimal(0)
         for twice in range(2 - degrees % 2, degrees, 2):
             log_gamma += (Decimal(twice) / 2).ln()
-        for _ in range(30):  # on the logarithm of the tail, which is concave
+        for _ in range(200):  # on the logarithm of the tail, which is concave
             density = ((half - 1) * x.ln() - x / 2 - half * Decimal(2).ln() - log_gamma).exp()
             tail = max(1 - chi_squared_cdf(degrees, x).low, Decimal("1e-40"))
             step = (tail.ln() - exact.ln()) * tail / density
@@ -195,20 +188,6 @@ def _guess(degrees: int, alpha: Fraction) -> Decimal:
             if abs(step) <= x * Decimal("1e-32"):
                 break
         return x
-
-
-def _log_cdf(degrees: int, x: float) -> float:
-    """Compute the logarithm of the distribution function, in floats."""
-    i, z = degrees / 2, x / 2
-    scale = i * math.log(z) - z - math.lgamma(i + 1)
-    term = found = 1.0
-    while term > found * 1e-17:
-        i += 1
-        term *= z / i
-        found += term
-        if found > 1e250:
-            term, found, scale = term * 1e-250, found * 1e-250, scale + 250 * math.log(10)
-    return min(scale + math.log(found), 0.0)
 
 
 # ---------------------------------------------------------------- the set

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 from ..arithmetic import ONE, Interval, above, below, enclose, exp, total
 from ..budget import UndecidedError, tick
+from ..claims import all_of
 from ..fixed_point import BITS, UNIT, Vector, dot, units_up
 from .column_utilities import information
 from .piecewise_linear import pieces_within
@@ -60,18 +61,15 @@ def dominates(
     """
     exact = [Fraction(b) for b in dual]
     powers = [ONE, exp(epsilon), exp(2 * Fraction(epsilon))]
-    found: bool | None = True
-    for box in boxes(secrets):
+
+    def holds(box: Box) -> bool | None:
         if pieces is not None:
-            holds = pieces_within(pieces, exact, box, powers)
-        elif divergence is not None:
-            holds = DivergenceSearch(exact, distributions, box, powers, divergence).holds()
-        else:
-            holds = InformationSearch(exact, distributions[0], box, powers, epsilon).holds()
-        if holds is False:
-            return False
-        found = found and holds
-    return found
+            return pieces_within(pieces, exact, box, powers)
+        if divergence is not None:
+            return DivergenceSearch(exact, distributions, box, powers, divergence).holds()
+        return InformationSearch(exact, distributions[0], box, powers, epsilon).holds()
+
+    return all_of(map(holds, boxes(secrets)))
 
 
 # ---------------------------------------------------------------- mutual information
@@ -141,13 +139,12 @@ class InformationSearch:
 
     def _best_prefix(self) -> list[int]:
         """Guess the best corner of those that raise the first copies in the order of gain per weight."""
-        scale = UNIT
-        a, q = self.gain / scale, self.weight / scale
+        a, q = self.gain / UNIT, self.weight / UNIT
         counts, best, best_value = [0] * len(self.items), [0] * len(self.items), a - q * math.log(q)
         for i, item in enumerate(self.items):
             for _ in item.inputs:
                 counts[i] += 1
-                a, q = a + item.gain / scale, q + item.weight / scale
+                a, q = a + item.gain / UNIT, q + item.weight / UNIT
                 if a - q * math.log(q) > best_value:
                     best, best_value = list(counts), a - q * math.log(q)
         return best
@@ -236,8 +233,7 @@ class InformationSearch:
         assert node.size is not None
         free = [i for i, (n, m) in enumerate(zip(node.low, node.high, strict=True)) if m > n]
         left, start = node.size - sum(node.low), self._mass(node.low)
-        scale = UNIT
-        gains = {i: self.items[i].gain / scale for i in free}
+        gains = {i: self.items[i].gain / UNIT for i in free}
         low, high = 1 + math.log(start), 1 + math.log(start + sum(map(self._room(node), free)) + 1e-300)
         place: tuple[int, int] | None = None
         for _ in range(40):

@@ -27,7 +27,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from ..arithmetic import NEAREST, ONE, ZERO, Interval, above, below, enclose
+from ..arithmetic import NEAREST, ONE, ZERO, Interval, above, below, between, enclose
 from ..budget import UndecidedError, tick
 from ..fixed_point import BITS, UNIT
 from .gamma_function import log_gamma
@@ -122,10 +122,7 @@ def _series(a: Fraction, b: Fraction, at: Interval) -> Interval:
         if most < UNIT:
             left = term_above * most // (UNIT - most) + 1
             if left * ENOUGH <= found:
-                sum_ = Interval(
-                    enclose(Fraction(found, UNIT)).low, enclose(Fraction(found_above + left, UNIT)).high
-                )
-                return start * sum_
+                return start * between(found, found_above + left)
 
 
 def _guess(a: float, b: float, scale: float, goal: float, upper: bool) -> float:

@@ -35,6 +35,7 @@ from typing import Any
 
 from ..arithmetic import Interval, enclose, exp, log, total
 from ..budget import tick
+from ..claims import all_of
 from ..fixed_point import UNIT, Vector, units_down, units_up
 from ..labels import Labels
 from ..reading import UnreadableError
@@ -109,8 +110,7 @@ class Renyi(Part):
     def holds(self, matrix: Rows) -> bool | None:
         """Return whether all divergences are at most ε; None where the digits do not tell."""
         most = exp(self.limit)
-        found = {self._kept(row, other, most) for row, other in permutations(matrix, 2)}
-        return False if False in found else None if None in found else True
+        return all_of(self._kept(row, other, most) for row, other in permutations(matrix, 2))
 
     def _kept(self, row: list[float], other: list[float], most: Interval) -> bool | None:
         tick()

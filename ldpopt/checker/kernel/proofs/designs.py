@@ -41,14 +41,14 @@ from operator import mul
 from typing import Any
 
 from .. import fixed_point as units
-from ..arithmetic import ZERO, Interval, enclose
+from ..arithmetic import ZERO, Interval, between, enclose
 from ..budget import UndecidedError, reserve
-from ..fixed_point import dot
+from ..fixed_point import dot, whole
 from ..reading import UnreadableError
 from ..schema import Distribution, Matrix, Record
 from .column_utilities import Gain
 from .extreme_rays import apart
-from .fisher_information import Solved, adjugate, between, information, log_below, whole_columns
+from .fisher_information import Solved, adjugate, information, log_below, whole_columns
 from .objective_parts import PRIOR, SIZE, Objective, Vectors, no_sum
 
 
@@ -74,7 +74,7 @@ class Design(Objective):
             UndecidedError: J is singular, or so nearly that the digits do not tell.
         """
         if self.queries is None:
-            return between(*_solved(matrix, self.prior).log_determinant(), units.BITS)
+            return between(*_solved(matrix, self.prior).log_determinant())
         held = ({x for x, entry in enumerate(column) if entry} for column in zip(*matrix, strict=True))
         ends = [end for part in apart(held, len(matrix)) for end in self._errors(matrix, part)]
         low, high = (sum(end, Fraction(0)) for end in zip(*ends, strict=True))
@@ -111,14 +111,14 @@ class Design(Objective):
         """Compute a number that the gain less Σ_y g(w_y) does not exceed."""
         if self.queries is not None:
             return -2 * sum(map(dot, vectors, self.queries), Fraction(0))
-        k, whole = len(vectors), math.lcm(*(entry.denominator for z in vectors for entry in z))
+        k, scale = len(vectors), math.lcm(*(entry.denominator for z in vectors for entry in z))
         reserve(6 * k * k, "the vectors of the proof")
-        rows = [[int(entry * whole) for entry in z] for z in vectors]
+        rows = [[int(entry * scale) for entry in z] for z in vectors]
         columns = list(zip(*rows, strict=True))
         found = adjugate([[sum(map(mul, a, b)) for b in columns] for a in columns])
         if found is None:
             raise UnreadableError("certificate.proof.vectors must be linearly independent")
-        bits = 2 * k * (whole.bit_length() - 1)  # entries are floats, so that whole is a power of two
+        bits = 2 * k * (scale.bit_length() - 1)  # entries are floats, so that scale is a power of two
         return -k - Fraction(log_below(found[1], bits), units.UNIT)
 
 
@@ -127,8 +127,7 @@ def _solved(matrix: Sequence[Sequence[float]], prior: Sequence[Fraction]) -> Sol
     k = len(prior)
     reserve(6 * k * k, "the information of a report")
     columns, shift = whole_columns(matrix)
-    common = math.lcm(*(p.denominator for p in prior))
-    found = information(columns, shift, [int(p * common) for p in prior], common)
+    found = information(columns, shift, *whole(prior))
     solved = found.trimmed().solved()
     if solved is None:
         raise UndecidedError("the information of a report is singular, or too nearly so")

@@ -32,7 +32,7 @@ class Difference(NamedTuple):
 
     def at_most(self, column: Sequence[Fraction]) -> Fraction:
         """Compute a rational that the difference does not exceed."""
-        return dot(self.left, column) - _lower(self.level) * dot(self.right, column)
+        return sparse_dot(self.left, column) - _lower(self.level) * sparse_dot(self.right, column)
 
     def coefficients(self) -> dict[int, Fraction]:
         """Compute rational coefficients with which it is never larger: e^level is rounded up."""
@@ -108,7 +108,7 @@ class Part:
         raise UnreadableError(f"{where} must be null: this notion is decided without help")
 
 
-def dot(vector: Vector, column: Sequence[Fraction]) -> Fraction:
+def sparse_dot(vector: Vector, column: Sequence[Fraction]) -> Fraction:
     """Compute vector·column."""
     return sum((entry * column[x] for x, entry in vector.items()), Fraction(0))
 

@@ -23,6 +23,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ..budget import UndecidedError, tick
+from ..fixed_point import whole
 
 MOST_RAYS = 20_000
 """The longest list of rays."""
@@ -83,8 +84,9 @@ def _listed(
     """List the rays of one group."""
     everything = (1 << dimension) - 1
     found = [Ray(_unit(x, dimension), everything ^ (1 << x)) for x in range(dimension)]
-    for number, row in enumerate(_whole(rows), start=dimension):
-        found = _cut(found, row, 1 << number, dimension)
+    for number, row in enumerate(rows, start=dimension):
+        exact = dict(zip(row, whole(row.values())[0], strict=True))
+        found = _cut(found, exact, 1 << number, dimension)
         _check_count(found, most)
     return [ray.entries for ray in found]
 
@@ -96,15 +98,6 @@ def _check_count(found: Sequence[object], most: int | None) -> None:
 
 def _unit(x: int, dimension: int) -> tuple[int, ...]:
     return tuple(int(z == x) for z in range(dimension))
-
-
-def _whole(rows: Sequence[Mapping[int, Fraction]]) -> list[dict[int, int]]:
-    """Multiply each row by its common denominator."""
-    found = []
-    for row in rows:
-        common = math.lcm(*(entry.denominator for entry in row.values()))
-        found.append({x: int(entry * common) for x, entry in row.items()})
-    return found
 
 
 def _cut(rays: list[Ray], row: Mapping[int, int], bit: int, dimension: int) -> list[Ray]:

@@ -29,7 +29,6 @@ the number of sets.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import compress
@@ -37,26 +36,14 @@ from operator import itemgetter, mul
 from typing import Any, NamedTuple
 
 from .. import fixed_point as units
-from ..arithmetic import DOWN, UP, Interval, dyadic_rows
 from ..budget import reserve, tick
+from ..fixed_point import dyadic_rows
 from ..fixed_point_log import LOG_ERROR, log_units, twos_below
 
 KEPT = 224
 """A matrix is rounded to so many bits before its determinant is computed."""
 Whole = list[list[int]]
 ZERO = Fraction(0)
-
-
-def between(low: int, high: int, bits: int) -> Interval:
-    """Build the interval between whole multiples of 2^−bits.
-
-    Args:
-        low: the lower end, in multiples.
-        high: the upper end, in multiples.
-        bits: both ends count multiples of 2^−bits.
-    """
-    unit = Decimal(1 << bits)
-    return Interval(DOWN.divide(Decimal(low), unit), UP.divide(Decimal(high), unit))
 
 
 # ---------------------------------------------------------------- elimination
@@ -105,7 +92,7 @@ class Solved(NamedTuple):
     bits: int
 
     def log_determinant(self) -> tuple[int, int]:
-        """Enclose log det F, in units of ``units.py``."""
+        """Enclose log det F, in units of ``fixed_point.py``."""
         n = len(self.inverse)
         far = self.off * sum(sum(map(abs, row)) for row in self.inverse)
         error = (far << units.BITS) // self.whole + (n * self.loss**2 << units.BITS) // self.whole**2 + 2
@@ -246,7 +233,7 @@ def trace_above(inverse: WholeInverse, block: Whole, off: int) -> int:
 
 
 def forms_above(inverse: WholeInverse) -> list[int]:
-    """Bound d_Sᵀ inverse d_S from above for every set S, in the order of :func:`.units.subset_sums`.
+    """Bound d_Sᵀ inverse d_S from above for every set S, in the order of ``subset_sums``.
 
     They are 1_Sᵀ M 1_S with M the inverse continued by a last row and column that make rows sum to 0.
     """
@@ -262,7 +249,7 @@ def forms_above(inverse: WholeInverse) -> list[int]:
 
 
 def log_below(n: int, bits: int) -> int:
-    """Bound log(n 2^−bits) from below, in units of ``units.py``; n > 0.
+    """Bound log(n 2^−bits) from below, in units of ``fixed_point.py``; n > 0.
 
     Args:
         n: a whole number, of any size.
@@ -274,7 +261,7 @@ def log_below(n: int, bits: int) -> int:
 
 
 def log_above(n: int, bits: int) -> int:
-    """Bound log(n 2^−bits) from above, in units of ``units.py``; n > 0.
+    """Bound log(n 2^−bits) from above, in units of ``fixed_point.py``; n > 0.
 
     Args:
         n: a whole number, of any size.

@@ -43,7 +43,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..arithmetic import ONE, ZERO, Interval, enclose, log, total
+from ..arithmetic import ONE, ZERO, Interval, between, enclose, log, total
 from ..budget import tick
 from ..fixed_point import UNIT, units_down, units_up
 from .gamma_function import log_gamma
@@ -111,7 +111,7 @@ def _largest(known: Sample, p: Fraction) -> Interval:
         most = exposed_share(n, k, min(right, max(left, low))).high
     else:
         u, v = max(left, low), min(right, high)
-        most = (_share(v) * at_most_others(n, k, u)).high
+        most = (between(v, v) * at_most_others(n, k, u)).high
     return Interval(exposed_share(n, k, min(inner_right, max(inner_left, low))).low, most)
 
 
@@ -167,10 +167,6 @@ def _proposed(p: Fraction, reach: Interval, limit: int) -> int:
     return min(max(int(better * UNIT), 1), UNIT - 1)
 
 
-def _share(x: int) -> Interval:
-    return enclose(Fraction(x, UNIT))
-
-
 def exposed_share(n: int, k: int, x: int) -> Interval:
     """Enclose f(x) = x F(k−2; n−1, x) for x in units, 2 ≤ k ≤ n.
 
@@ -179,7 +175,7 @@ def exposed_share(n: int, k: int, x: int) -> Interval:
         k: the anonymity asked for.
         x: the probability of the row, in units.
     """
-    return _share(x) * at_most_others(n, k, x)
+    return between(x, x) * at_most_others(n, k, x)
 
 
 def at_most_others(n: int, k: int, x: int) -> Interval:
@@ -196,14 +192,10 @@ def at_most_others(n: int, k: int, x: int) -> Interval:
     mass = _binomial(trials, k - 1, x)
     if x * trials < (k - 1) * UNIT:
         low, high = _series(_upwards(trials, k - 1, x))
-        found = ONE - mass * _units(low + UNIT, high + UNIT)
+        found = ONE - mass * between(low + UNIT, high + UNIT)
     else:
-        found = mass * _units(*_series(_downwards(trials, k - 1, x)))
+        found = mass * between(*_series(_downwards(trials, k - 1, x)))
     return Interval(max(found.low, Decimal(0)), min(max(found.high, Decimal(0)), Decimal(1)))
-
-
-def _units(low: int, high: int) -> Interval:
-    return Interval(enclose(Fraction(low, UNIT)).low, enclose(Fraction(high, UNIT)).high)
 
 
 @lru_cache(maxsize=64)
@@ -260,7 +252,7 @@ def _series(ratios: Ratios, enough: int | None = None) -> tuple[int, int]:
 
 def _binomial(trials: int, j: int, x: int) -> Interval:
     """Enclose b(j; trials, x), 0 < x < 1 in units."""
-    yes, no = _share(x).log(), _share(UNIT - x).log()
+    yes, no = between(x, x).log(), between(UNIT - x, UNIT - x).log()
     every, chosen, other = (log_gamma(Fraction(n + 1)) for n in (trials, j, trials - j))
     found = (every - chosen - other + enclose(j) * yes + enclose(trials - j) * no).exp()
     return Interval(max(found.low, Decimal(0)), found.high)

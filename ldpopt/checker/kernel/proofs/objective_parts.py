@@ -23,7 +23,7 @@ from typing import Any
 
 from ..arithmetic import Interval
 from ..budget import UndecidedError
-from ..fixed_point import Rational, Vector
+from ..fixed_point import Rational, Vector, entries
 from ..reading import UnreadableError
 from ..schema import Distribution, List, Matrix, Number, Record
 from .column_utilities import (
@@ -176,11 +176,6 @@ def _loss(name: str, given: dict[str, Any]) -> Objective:
     ]
     words = "expected loss, each report being answered by its best decision,"
     return _of_pieces(name, len(prior), words, pieces)
-
-
-def entries(row: Sequence[Fraction]) -> Vector:
-    """Return the entries that are not 0."""
-    return {x: a for x, a in enumerate(row) if a}
 
 
 PRIOR = Record({"prior": Distribution(2)})

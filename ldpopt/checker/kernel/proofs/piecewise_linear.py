@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ..arithmetic import Interval, enclose, total
+from ..arithmetic import ZERO, Interval, enclose, total
 from ..budget import tick
+from ..claims import all_of
 from ..fixed_point import Vector
 from .private_cone import Box
 
@@ -33,19 +34,16 @@ def pieces_within(
     without = [Fraction(0)] * 3  # the coefficients C_j of the piece 0
     for x, b in enumerate(beta):
         _add(without, -b, box, x)
-    found: bool | None = True
-    for piece in pieces:
+
+    def holds(piece: Vector) -> bool | None:
         tick()
         most = list(without)
         for x, a in piece.items():
             _add(most, -beta[x], box, x, -1)
             _add(most, a - beta[x], box, x)
-        excess = total(enclose(c) * power for c, power in zip(most, powers, strict=True))
-        if excess.low > 0:
-            return False
-        if excess.high > 0:
-            found = None
-    return found
+        return total(enclose(c) * power for c, power in zip(most, powers, strict=True)).at_most(ZERO)
+
+    return all_of(map(holds, pieces))
 
 
 def _add(coefficients: list[Fraction], c: Fraction, box: Box, x: int, sign: int = 1) -> None:

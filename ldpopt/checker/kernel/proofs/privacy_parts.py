@@ -35,7 +35,7 @@ from typing import Any
 
 from ..budget import counted
 from ..claims import quoted
-from ..fixed_point import Vector
+from ..fixed_point import entries
 from ..reading import UnreadableError
 from ..schema import (
     EPSILON,
@@ -110,20 +110,16 @@ def _given(part: dict[str, Any], k: int) -> Part:
     return _cone_of(words, ratios(pairs, Fraction(epsilon)), [public])
 
 
-def _vector(entries: Iterable[Fraction]) -> Vector:
-    return {x: entry for x, entry in enumerate(entries) if entry}
-
-
 def _pml(part: dict[str, Any], k: int) -> Part:
     epsilon, prior = part["epsilon"], part["prior"]
     count("prior", len(prior), k)
-    mean, level = _vector(prior), Fraction(epsilon)
+    mean, level = entries(prior), Fraction(epsilon)
     words = f"no report is over e^{epsilon!r} times as likely at an input as on average over the prior"
     return _cone_of(words, (Difference(one(x), mean, level) for x in range(k)))
 
 
 def _information(part: dict[str, Any], k: int) -> Part:
-    (above,), mean = _pml(part, k).cones(), _vector(part["prior"])
+    (above,), mean = _pml(part, k).cones(), entries(part["prior"])
     below = tuple(Difference(mean, one(x), Fraction(part["epsilon"])) for x in range(k))
     words = (
         f"every report is at an input as likely as on average over the prior, up to a factor "
@@ -171,11 +167,11 @@ def _cone(part: dict[str, Any], k: int) -> Part:
     rows = []
     for row in part["rows"]:
         count("each row of the cone", len(row), k)
-        entries = [Fraction(entry) for entry in row]
+        exact = [Fraction(entry) for entry in row]
         rows.append(
             Difference(
-                _vector(max(-a, Fraction(0)) for a in entries),
-                _vector(max(a, Fraction(0)) for a in entries),
+                entries(max(-a, Fraction(0)) for a in exact),
+                entries(max(a, Fraction(0)) for a in exact),
             )
         )
     words = f"each of its columns satisfies the {counted(len(rows))} linear inequalities of the cone"

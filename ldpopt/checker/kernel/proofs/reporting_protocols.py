@@ -17,7 +17,7 @@ from ..fixed_point import BITS, UNIT, units_down
 from .confidence_set import RobustStatement, most_share, uncertain
 from .private_rows import Rows
 from .response_limits import Limit, first, lowest, pair, pair_back, spread
-from .unary_encoding import Unary
+from .unary_encoding import Response, Unary
 
 ENTRY_ERROR = Fraction(1, 10**12)
 ROUNDING = Fraction(1, 2**50)
@@ -191,22 +191,11 @@ def _clamped(g: Fraction, parts: Protocol) -> int:
     return min(max(units_down(g), UNIT), parts.top)
 
 
-def _from_first(truth: Fraction, lies: Fraction, parts: Protocol) -> Iterator[int]:
-    """Find g from the odds g/E of the report of s."""
-    if truth:
-        yield _clamped(lies / truth * Fraction(parts.E, UNIT), parts)
-
-
-def _from_block(same: Fraction, other: Fraction, parts: Protocol) -> Iterator[int]:
-    """Find g from the odds 1/(1 + 2 (g − 1)/d) of the report of u: k d = m₀ + 2."""
-    if other:
-        d = Fraction(parts.limits[0][0].n0, UNIT) + 2
-        yield _clamped(1 + (same / other - 1) * d / 2, parts)
-
-
-def _response(k: int, right: int) -> tuple[int, int]:
-    """Compute the probabilities of the true and of another value, in units, rounded down."""
-    return right, (UNIT - right) // (k - 1)
+def _splits(rights: list[int], kappa: Fraction, lam: Fraction, parts: Protocol) -> Iterator[int]:
+    """Find candidates of g of a unary encoding: from how often blocks are right, and from κ and λ."""
+    yield _split_of(rights, parts)
+    if 0 < kappa < 1 and lam < 1:
+        yield _clamped(lam * (1 - kappa) / (kappa * (1 - lam)) * Fraction(parts.E, UNIT), parts)
 
 
 def _share(part: Fraction, whole: Fraction, k: int) -> int:
@@ -217,7 +206,8 @@ def _share(part: Fraction, whole: Fraction, k: int) -> int:
 
 def _block_rows(parts: Protocol, rights: Sequence[int]) -> tuple[list[tuple[int, int]], list[list[int]]]:
     """Build for every s the response to u, and its output for a value drawn from p̂_{U|s}."""
-    blocks = [_response(parts.width, right) for right in rights]
+    responses = [Response(parts.width, right) for right in rights]
+    blocks = [(response.right, response.wrong) for response in responses]
     drawn = [
         [(units_down(p) * (same - other) >> BITS) + other for p in q]
         for q, (same, other) in zip(parts.given, blocks, strict=True)
@@ -231,13 +221,12 @@ def _read_responses(matrix: Rows, parts: Protocol) -> Iterator[Columns]:
     if len(matrix[0]) != a1 * a2:
         return
     truth, lies = (sum(map(Fraction, row[:a2]), Fraction(0)) for row in (matrix[0], matrix[a2]))
-    same, other = map(Fraction, matrix[0][:2])
+    rights = [_share(Fraction(matrix[s * a2][s * a2]), truth, a2) for s in range(len(parts.limits))]
     if parts.calibrate:
-        blocks = range(1) if parts.independent else range(a1)
-        rights = [_share(Fraction(matrix[s * a2][s * a2]), truth, a2) for s in blocks]
         yield _responses(parts, _share(truth, Fraction(1), a1), rights)
         return
-    for g in (*_from_first(truth, lies, parts), *_from_block(same, other, parts)):
+    by_secret = [_clamped(lies / truth * Fraction(parts.E, UNIT), parts)] if truth else []
+    for g in (*by_secret, _split_of(rights[:1], parts)):
         yield _responses(parts, lowest([parts.first], g, g)[0], parts.rights(g))
 
 
@@ -250,14 +239,14 @@ def _responses(parts: Protocol, first: int, rights: list[int]) -> Columns:
         rights: how often u is, for every s; once for independent reporting.
     """
     a1, a2 = len(parts.p_hat), parts.width
-    right, wrong = _response(a1, first)
+    own = Response(a1, first)
     blocks, drawn = _block_rows(parts, rights * a1 if parts.independent else rights)
 
     def row(x: int) -> Iterator[int]:
         s, u = divmod(x, a2)
         for r, v in product(range(a1), range(a2)):
             said = blocks[r][v != u] if r == s or parts.independent else drawn[r][v]
-            yield (right if r == s else wrong) * said >> BITS
+            yield (own.right if r == s else own.wrong) * said >> BITS
 
     return row
 
@@ -277,7 +266,9 @@ def _read_unary(matrix: Rows, parts: Protocol) -> Iterator[Columns]:
     kappa = {1: 0, a2**a1: UNIT}.get(outputs)
     if kappa is None:
         kappa = UNIT - units_down(_total(matrix[0], labels, 0, -1))
-    for g in _unary_splits(matrix, labels, kappa, parts):
+    chance, lam = Fraction(kappa, UNIT), 1 - _total(matrix[a2], labels, 0, -1)
+    rights = [_share(_total(matrix[t * a2], labels, t, 0), chance, a2) for t in range(a1)]
+    for g in _splits(rights if parts.calibrate else rights[:1], chance, lam, parts):
         yield _unary(parts, labels, kappa, g)
 
 
@@ -286,51 +277,23 @@ def _total(row: list[float], labels: list[tuple[int, ...]], t: int, value: int) 
     return sum((Fraction(p) for p, y in zip(row, labels, strict=True) if y[t] == value), Fraction(0))
 
 
-def _unary_splits(
-    matrix: Rows, labels: list[tuple[int, ...]], kappa: int, parts: Protocol
-) -> Iterator[int]:
-    """Find candidates of g: from the blocks, and from κ and λ."""
-    a1, a2 = len(parts.p_hat), parts.width
-    if kappa == 0:
-        yield UNIT
-        return
-    if not parts.calibrate:
-        said = [_total(matrix[0], labels, 0, v) for v in range(2)]
-        yield next(_from_block(said[0], said[1], parts), parts.top)
-        return
-    rights = []
-    for t in range(a1):
-        row = matrix[t * a2]
-        rights.append(_share(_total(row, labels, t, 0), Fraction(kappa, UNIT), a2))
-    yield _split_of(rights, parts)
-    if kappa < UNIT:
-        lam = 1 - _total(matrix[a2], labels, 0, -1)
-        true = Fraction(kappa, UNIT)
-        if lam < 1:
-            yield _clamped(lam * (1 - true) / (true * (1 - lam)) * Fraction(parts.E, UNIT), parts)
-
-
 def _is_unary(answer: Unary, parts: Protocol, most: int) -> bool:
     """Return whether stated parameters are those of some split g."""
     kappa, rights = units_down(answer.kappa), [units_down(y) for y in answer.rights]
-    splits = [_split_of(rights, parts)]
-    if 0 < answer.kappa < 1:
-        odds = answer.lam * (1 - answer.kappa) / (answer.kappa * (1 - answer.lam))
-        splits.append(_clamped(odds * Fraction(parts.E, UNIT), parts))
     return any(
         abs(units_down(answer.lam) - parts.lam(g, kappa)) <= most
         and all(abs(a - b) <= most for a, b in zip(parts.rights(g), rights, strict=True))
-        for g in splits
+        for g in _splits(rights, answer.kappa, answer.lam, parts)
     )
 
 
 def _split_of(rights: list[int], parts: Protocol) -> int:
-    """Find about the least g at which every block may be right as often as it is: bisection."""
+    """Find about the least g at which the first blocks may be right as often as they are: bisection."""
     low, high = UNIT, parts.top
     while high - low > UNIT >> 80:
         tick()
         middle = (low + high) // 2
-        fits = all(most >= r for most, r in zip(parts.rights(middle), rights, strict=True))
+        fits = all(most >= r for most, r in zip(parts.rights(middle), rights, strict=False))
         low, high = (low, middle) if fits else (middle, high)
     return high
 

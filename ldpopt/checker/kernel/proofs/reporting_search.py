@@ -8,13 +8,14 @@ good: the other can be computed from its output, entry by entry (for a bit, the 
 below the segments through the other's). So λ is as small as g allows, and the odds for u are as small as
 they may be. ∎ What that is worth on a box of g and κ is bounded by ``unary_encoding_bound.py``; also by
 what the responses say at the greatest g and κ, and Lemma 3 of ``unary_encoding.py``, or H(S), for the
-reported set. The utilities of Theorems 16, 18 and 20 are enclosed by ``units.py``.
+reported set. The utilities of Theorems 16, 18 and 20 are enclosed by ``fixed_point_log.py``.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 from ..budget import UndecidedError, tick
 from ..fixed_point import BITS, UNIT, units_down, units_up
@@ -49,9 +50,8 @@ class Search:
         self.utility = self._conditional
         if question.protocol == "independent-reporting":
             self.utility = self._independent
-        self.seconds: dict[int, int] = {}
-        self.caps: dict[int, int] = {}
-        self.lines: dict[tuple[int, int], tuple[int, int]] = {}
+        self.cap, self.reported = cache(self._cap), cache(self._reported)
+        self.line = cache(self._line)
         self.sets = Sets(self.secrets, self.parts.exact) if self.unary else None
 
     def holds(self, bound: float) -> bool | None:
@@ -80,8 +80,8 @@ class Search:
         """Bound the utility on a box of parameters from above, in units."""
         low, high = box[0]
         if self.sets is not None:
-            rough = self._cap(low) + (box[1][1] * self._reported(high) >> BITS) + 1
-            ends = self.sets.ends(low, high, self._line(low, high))
+            rough = self.cap(low) + (box[1][1] * self.reported(high) >> BITS) + 1
+            ends = self.sets.ends(low, high, self.line(low, high))
             return min(rough, units_up(most_unary(ends, *box[1]).high))
         blocks = [lowest(limits, low, high) for limits in self.parts.limits]
         return most(self.utility, lowest([self.parts.first], low, high), blocks)
@@ -117,24 +117,18 @@ class Search:
 
     def _cap(self, g: int) -> int:
         """Bound what the reported set says from the split g on."""
-        if g not in self.caps:
-            self.caps[g] = min(encoding_cap(self.parts.E, g), self.entropy)
-        return self.caps[g]
+        return min(encoding_cap(self.parts.E, g), self.entropy)
 
     def _reported(self, g: int) -> int:
         """Bound what the responses on u say at the split g."""
-        if g not in self.seconds:
-            self.seconds[g] = self._of_blocks(self.parts.rights(g))
-        return self.seconds[g]
+        return self._of_blocks(self.parts.rights(g))
 
     def _line(self, low: int, high: int) -> tuple[int, int]:
         """Bound what the responses on u say at both ends of a line above how often they are right."""
-        if (low, high) not in self.lines:
-            lines = [lowest(limits, low, high) for limits in self.parts.limits]
-            nothing = UNIT // self.parts.width + 1
-            ends = [[min(max(line[i], nothing), UNIT) for line in lines] for i in (0, 1)]
-            self.lines[low, high] = self._of_blocks(ends[0]), self._of_blocks(ends[1])
-        return self.lines[low, high]
+        lines = [lowest(limits, low, high) for limits in self.parts.limits]
+        nothing = UNIT // self.parts.width + 1
+        ends = [[min(max(line[i], nothing), UNIT) for line in lines] for i in (0, 1)]
+        return self._of_blocks(ends[0]), self._of_blocks(ends[1])
 
     def _of_blocks(self, blocks: Sequence[int]) -> int:
         """Bound Σ_s p̂_s I(U; R^s(U) | s) from above; the bound is not below 0."""

@@ -28,11 +28,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
+from itertools import chain, islice
 
 from ..arithmetic import DOWN, NEAREST, ONE, ZERO, Interval, below, enclose, exp_below
 from ..budget import tick
 from ..claims import Claim, decided
-from ..fixed_point import UNIT
+from ..fixed_point import UNIT, whole
 from ..reading import UnreadableError
 from ..schema import Joint, List, Number, Record, Whole
 from ..section import Case
@@ -104,7 +105,8 @@ class Simplices:
 
     def open_pairs(self, blocks: list[Sequence[float]], own: bool = False) -> list[tuple[int, int]]:
         """List the pairs (s, z) that Lemma 1 does not prove; ``own``: also s = z."""
-        ends = [self.ends(s, block) for s, block in enumerate(_whole(blocks))]
+        entries = iter(whole(chain.from_iterable(blocks))[0])
+        ends = [self.ends(s, list(islice(entries, len(own)))) for s, own in enumerate(blocks)]
         top, bottom = self.E.numerator, self.E.denominator
         return [
             (s, z)
@@ -112,13 +114,6 @@ class Simplices:
             for z, (low, _) in enumerate(ends)
             if (own or s != z) and high * bottom > low * top
         ]
-
-
-def _whole(blocks: list[Sequence[float]]) -> list[list[int]]:
-    """Multiply all entries of a column by one power of two that makes them whole."""
-    pairs = [[c.as_integer_ratio() for c in block] for block in blocks]
-    common = math.lcm(*(bottom for block in pairs for _, bottom in block))
-    return [[top * (common // bottom) for top, bottom in block] for block in pairs]
 
 
 class PrivacyProof:

@@ -25,9 +25,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from ..arithmetic import dyadic_rows
 from ..budget import reserve, tick
-from ..fixed_point import BITS
+from ..fixed_point import BITS, dyadic_rows
 
 PRECISIONS = (BITS, 4 * BITS, 16 * BITS)
 """The bits that are tried, in this order."""

@@ -33,9 +33,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from ..arithmetic import Interval, dyadic, enclose, log
+from ..arithmetic import Interval, between, enclose, log
 from ..budget import tick
-from ..fixed_point import ratio_up
+from ..fixed_point import dyadic, ratio_up
 from ..reading import UnreadableError
 from ..schema import SUM_TOLERANCE, List, Number, Record, Schema, Whole
 
@@ -108,8 +108,7 @@ def coverage(rows: Sequence[Row]) -> tuple[int, int]:
 def leakage(rows: Sequence[Row]) -> Interval:
     """Enclose log C, C ≥ 1 what the selected rows of a mechanism cover."""
     low, high = coverage(rows)
-    below, above = enclose(Fraction(max(low, UNIT), UNIT)).low, enclose(Fraction(high, UNIT)).high
-    found = Interval(below, above).log()
+    found = between(max(low, UNIT), high, BITS).log()
     return Interval(max(found.low, Decimal(0)), found.high)
 
 

@@ -15,11 +15,25 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..reading import UnreadableError
-from ..schema import List, Whole
+from ..schema import EPSILON, List, Number, Record, Text, Whole, Word
 from .differences import Part
+from .labelled_inputs import DOMAIN, MOST_TOGETHER
 from .named_parts import MOST_LISTED, NOTIONS, read_part
 
-SENSITIVE = List(Whole(0, 1_000_000), 1)
+SECTION = {
+    "method": Text(),
+    "epsilon": EPSILON,
+    "robust": Word("chi2", "all", "known", "given"),
+    "alpha": Number(above=0, below=1),
+    "domain": DOMAIN,
+    "digest": Text(),
+}
+OPTIONS = {
+    "together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON}),
+    "sensitive": List(Whole(0, 1_000_000), 1),
+    "salt": Text(),
+}
+"""What a design for a table and a public file both say."""
 MOST_NAMED = 20
 
 

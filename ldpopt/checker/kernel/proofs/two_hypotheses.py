@@ -75,8 +75,7 @@ class DivergenceSearch:
 
     def holds(self) -> bool | None:
         """Halve the range of the ratio until lines above f prove it."""
-        unit = UNIT
-        pending = [(unit * unit // self.widest, unit), (unit, self.widest)]
+        pending = [(UNIT * UNIT // self.widest, UNIT), (UNIT, self.widest)]
         found: bool | None = True
         for _ in range(MOST_NODES):
             if not pending:
@@ -96,15 +95,14 @@ class DivergenceSearch:
 
     def _bound(self, r: int, s: int) -> tuple[int, set[int]]:
         """Compute the bound of Lemma 3 where the ratio is in [r, s], in units², and where v is high."""
-        unit = UNIT
         at_r, at_s = self._f_above(r), self._f_above(s)
-        B = (at_s - at_r) * unit // (s - r)
+        B = (at_s - at_r) * UNIT // (s - r)
         A = max(at_r - (B * r >> BITS), at_s - (B * s >> BITS)) + 1
         excess, corner = 0, set()
         for x, ((p0, least_p0), (p1, least_p1), b, low, high) in enumerate(
             zip(*self.shares, self.beta, self.low, self.high, strict=True)
         ):
-            c = A * (p1 if A > 0 else least_p1) + B * (p0 if B > 0 else least_p0) - b * unit
+            c = A * (p1 if A > 0 else least_p1) + B * (p0 if B > 0 else least_p0) - b * UNIT
             if c > 0:
                 corner.add(x)
             excess += c * (high if c > 0 else low)

@@ -37,9 +37,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from typing import NamedTuple
 
-from ..arithmetic import ONE, ZERO, Interval, above, enclose, total
+from ..arithmetic import ONE, ZERO, Interval, above, between, enclose, total
 from ..budget import reserve, tick
 from ..fixed_point import BITS, UNIT, subset_sums
 from ..fixed_point_log import xlogx_above, xlogx_units
@@ -69,23 +70,21 @@ class Sets:
         reserve(2 ** len(secrets), "the subsets of the secrets")
         self.count, self.E = len(secrets), E
         self.sums = subset_sums(secrets)
-        self.known: dict[int, list[int]] = {}
+        self.weights = cache(self._weights)
 
-    def weights(self, g: int) -> list[int]:
+    def _weights(self, g: int) -> list[int]:
         """Bound Φ_o for R = E/g and o = 1, …, m − 1 from above, in units.
 
         φ rises with R, and 1 + x (R−1) ≥ 1 with x, on which z log z rises.
         """
-        if g not in self.known:
-            tick()
-            R = -(-(above(self.E) << BITS) // g)
-            most = xlogx_above(R)
-            found = [0] * (self.count + 1)
-            for i, mass in enumerate(self.sums):
-                spread = UNIT + (mass * (R - UNIT) >> BITS)
-                found[i.bit_count()] += ((mass + self.count) * most >> BITS) + 1 - xlogx_units(spread)
-            self.known[g] = found[1:-1]
-        return self.known[g]
+        tick()
+        R = -(-(above(self.E) << BITS) // g)
+        most = xlogx_above(R)
+        found = [0] * (self.count + 1)
+        for i, mass in enumerate(self.sums):
+            spread = UNIT + (mass * (R - UNIT) >> BITS)
+            found[i.bit_count()] += ((mass + self.count) * most >> BITS) + 1 - xlogx_units(spread)
+        return found[1:-1]
 
     def ends(self, low: int, high: int, reported: tuple[int, int]) -> Ends:
         """Collect what is known at the ends of a range of splits.
@@ -181,7 +180,7 @@ class _Box:
 
 
 def _exact(units: int) -> Interval:
-    return enclose(Fraction(units, UNIT))
+    return between(units, units)
 
 
 def _hull(low: Fraction, high: Fraction) -> Interval:

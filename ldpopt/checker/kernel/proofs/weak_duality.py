@@ -32,11 +32,13 @@ from typing import Any, Literal, NamedTuple
 
 from ..arithmetic import Interval, enclose, total
 from ..budget import tick
+from ..claims import all_of
+from ..fixed_point import dot
 from ..reading import UnreadableError
 from ..schema import Anything, List, Matrix, Number, Record, Whole
 from . import corners
 from .column_utilities import MOST_DUAL, UTILITIES
-from .differences import Budget, Difference, Part, dot
+from .differences import Budget, Difference, Part, sparse_dot
 from .objective_parts import Objective, Vectors
 
 
@@ -80,7 +82,9 @@ class Question:
             return self.objective.worth(matrix)
         assert self.objective.pieces is not None
         columns = zip(*self.by_piece(matrix), strict=True)
-        return total(enclose(dot(a, w)) for a, w in zip(self.objective.pieces, columns, strict=True))
+        return total(
+            enclose(sparse_dot(a, w)) for a, w in zip(self.objective.pieces, columns, strict=True)
+        )
 
     def by_piece(self, matrix: Sequence[Sequence[float]]) -> list[list[Fraction]]:
         """Add up the reports of each linear piece: as many for each, those of the first piece first."""
@@ -293,16 +297,14 @@ def _on_rays(proof: Proof, asked: Question) -> bool | None:
     """See the module; a budget without a price may be dropped, as it plays no part."""
     from .extreme_rays import extreme_rays
 
-    k, gain, found = asked.objective.inputs, asked.objective.tangent(proof.vectors), True
+    k, gain = asked.objective.inputs, asked.objective.tangent(proof.vectors)
     priced = [(b, price) for b, price in zip(asked.budgets, proof.prices, strict=True) if price]
-    budgets, prices = [b for b, _ in priced], [price for _, price in priced]
-    for cone in asked.cones():
-        for ray in extreme_rays(lifted_rows(cone, budgets, k), k + len(budgets)):
-            tick()
-            terms = zip([*proof.dual, *prices], ray, strict=True)
-            paid = sum((price * entry for price, entry in terms), Fraction(0))
-            holds = gain(list(map(Fraction, ray[:k]))).at_most(enclose(paid))
-            if holds is False:
-                return False
-            found = found and holds is True
-    return True if found else None
+    paid = [*proof.dual, *(price for _, price in priced)]
+
+    def holds(ray: tuple[int, ...]) -> bool | None:
+        tick()
+        exact = list(map(Fraction, ray))
+        return gain(exact[:k]).at_most(enclose(dot(paid, exact)))
+
+    lifted = (lifted_rows(cone, [b for b, _ in priced], k) for cone in asked.cones())
+    return all_of(holds(ray) for rows in lifted for ray in extreme_rays(rows, len(paid)))
