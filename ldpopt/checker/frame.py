@@ -35,6 +35,7 @@ from typing import Any
 from .kernel.budget import MOST_SECONDS, SECONDS, UndecidedError, limited
 from .kernel.claims import GIVES_UP, OPEN, Claim, Verdict, decided, escaped, named, quoted, verdict, why
 from .kernel.exit_codes import ExitCode
+from .kernel.former_names import with_names_of_today
 from .kernel.kinds import FORMS, KINDS
 from .kernel.optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
 from .kernel.reading import UnreadableError, read
@@ -147,11 +148,7 @@ def stated(document: dict[str, Any], plain: dict[str, Any] | None = None) -> dic
         raise UnreadableError(
             f"the checker does not know the problem kind {quoted(kind)}, and there is no statement"
         )
-    if document["format"] == 1:
-        from .kernel.former_names import with_names_of_today
-
-        params = with_names_of_today(kind, params)
-    return statement(kind, params)
+    return statement(kind, with_names_of_today(kind, params) if document["format"] == 1 else params)
 
 
 def noise(plain: dict[str, Any]) -> float:
