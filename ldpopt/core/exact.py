@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.fidelity_bounds import symmetric_bound as proven_symmetric_bound
     from ldpopt.checker.kernel.proofs.future_users import Sample as UserSample
     from ldpopt.checker.kernel.proofs.future_users import expected_exposure
-    from ldpopt.checker.kernel.proofs.half_cone import HalfCone
     from ldpopt.checker.kernel.proofs.information_ceiling import CEILING, conditional_entropy_above
     from ldpopt.checker.kernel.proofs.labelled_inputs import (
         MISSING,
@@ -119,6 +118,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.set_privacy import Comparison as SecretComparison
     from ldpopt.checker.kernel.proofs.set_privacy import LevelStatement, SetPrivacy, told_apart
     from ldpopt.checker.kernel.proofs.set_privacy import multiplier as set_multiplier
+    from ldpopt.checker.kernel.proofs.shared_slack import SharedSlack
     from ldpopt.checker.kernel.proofs.square_phi_bound import square_phi_reaches
     from ldpopt.checker.kernel.proofs.stated_sets import UNCERTAINTY, read_set
     from ldpopt.checker.kernel.proofs.table_promises import TablePromise, table_promise

@@ -190,6 +190,10 @@ class ColumnLP:
         every = np.arange(len(gains), dtype=np.int32)
         self._model.changeColsCost(len(gains), every, self.gains / self._scale)
 
+    def amounts(self) -> Array:
+        """Return how much of every column the last optimum has, in the order of :meth:`add`."""
+        return np.array(self._model.getSolution().col_value) / self._sizes
+
     def solve(self, limits: Limits) -> Optimum | None:
         """Find the optimum over the columns so far.
 

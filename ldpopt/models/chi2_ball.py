@@ -164,20 +164,32 @@ def least(c: Array, q: Array, bound: Array) -> tuple[Array, Array]:
 
 
 def worst(c: Array, q: Array, bound: float) -> Array:
-    """Compute the R that attains min R·c over {R : Σ q²/R ≤ B + 1}.
+    """Compute the R that attains min c·R over {R : Σ q²/R ≤ B + 1}.
 
     Args:
         c: the linear function.
         q: the centre.
         bound: B.
     """
-    _, spread, gaps, height = _heights(c[:, None], q[:, None], np.array([bound]))
-    if bound == 0 or spread[0] == 0:
-        return q.copy()
-    roots = np.sqrt(gaps[:, 0] + height[0])
-    R = q / roots * float(q @ roots) / (bound + 1)
-    R[int(np.argmin(c))] += max(0.0, 1 - R.sum())
-    return R / R.sum()
+    return all_worst(c[:, None], q[:, None], np.array([bound]))[:, 0]
+
+
+def all_worst(c: Array, q: Array, bound: Array) -> Array:
+    """Compute the R that attain min c·R for many linear functions at once.
+
+    Args:
+        c: linear functions; the last axis but one is u.
+        q: the centres, with the same axes.
+        bound: B for each of them.
+    """
+    _, spread, gaps, height = _heights(c, q, bound)
+    roots = np.sqrt(gaps + height[..., None, :])
+    R = q / roots * ((q * roots).sum(axis=-2) / (bound + 1))[..., None, :]
+    free = np.maximum(1 - R.sum(axis=-2, keepdims=True), 0.0)
+    first = np.expand_dims(c.argmin(axis=-2), -2)
+    np.put_along_axis(R, first, np.take_along_axis(R, first, -2) + free, -2)
+    flat = ((np.broadcast_to(bound, spread.shape) == 0) | (spread == 0))[..., None, :]
+    return np.where(flat, q, R / R.sum(axis=-2, keepdims=True))
 
 
 def _heights(c: Array, q: Array, bound: Array) -> tuple[Array, Array, Array, Array]:

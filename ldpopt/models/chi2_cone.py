@@ -9,7 +9,7 @@ violates. Finitely many members describe an *outer* cone, which contains every p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
@@ -20,11 +20,11 @@ from scipy.special import expit
 
 from ldpopt.core.forms.cut_program import Cut
 from ldpopt.core.validate import Array
-from ldpopt.models.chi2_ball import bound_of, least, worst
+from ldpopt.models.chi2_ball import all_worst, bound_of, least
 from ldpopt.models.uncertainty_sets import Chi2Set
 
 if TYPE_CHECKING:
-    from ldpopt.models.half_slack_cone import HalfCone
+    from ldpopt.models.shared_slack_cone import SlackCone
 
 SHRINK = 1e-12
 """Cuts come from a set smaller than F by this, relatively, so that they stay in F despite rounding."""
@@ -114,34 +114,50 @@ class ExactCone:
         Only the pairs of secrets that a column violates nearly as much as the worst pair get a cut.
         """
         excess, shares = self.excess(columns)
-        found = [
-            [
-                self._cut(column, pair, share)
-                for pair, share, over in zip(self.pairs, taken, own, strict=True)
-                if over > max(least, WORST * own.max())
-            ]
-            for column, taken, own in zip(columns.T, shares, excess, strict=True)
-        ]
+        over = excess > np.maximum(least, WORST * excess.max(axis=1))[:, None]
+        j, pair = np.nonzero(over)
+        found: list[list[Cut]] = [[] for _ in excess]
+        for column, cut in zip(
+            j.tolist(), self._members(columns[:, j], pair.tolist(), shares[over]), strict=True
+        ):
+            found[column].append(cut)
         return excess, found
 
     def _cut(self, column: Array, pair: tuple[int, int], share: float) -> Cut:
-        """Build the member of F that tells a pair of secrets apart most, and its inequality."""
-        s, z = pair
-        a2 = self.F.shape[1]
-        blocks = column.reshape(self.F.shape)
-        step, other = share * self._steps[s], (1 - share) * self._steps[z]
-        mine = worst(-blocks[s], self.F.given[s], bound_of(step))
-        theirs = worst(blocks[z], self.F.given[z], bound_of(other))
-        row = np.zeros(self.dimension)
-        row[z * a2 : (z + 1) * a2] = math.exp(self.epsilon) * theirs
-        row[s * a2 : (s + 1) * a2] = -mine
-        return Cut(self.F.with_conditionals({s: (mine, step), z: (theirs, other)}), pair, row)
+        """Build one cut, as :meth:`_members` does."""
+        return self._members(column[:, None], [self.pairs.index(pair)], np.array([share]))[0]
 
-    def half_shares(self) -> HalfCone:
-        """Return the cone where each of two secrets may take half of the slack; it contains this one."""
-        from ldpopt.models.half_slack_cone import HalfCone
+    def _members(self, columns: Array, pairs: Sequence[int], shares: Array) -> list[Cut]:
+        """Build the members of F that tell pairs of secrets apart most, and their inequalities.
 
-        return HalfCone(self.F, self.epsilon)
+        Args:
+            columns: a column for every cut.
+            pairs: its pair, by the number.
+            shares: the share of the slack that the first secret takes.
+        """
+        a1, a2 = self.F.shape
+        blocks, chosen = (
+            columns.reshape(a1, a2, -1),
+            np.array([self.pairs[i] for i in pairs], int).reshape(-1, 2),
+        )
+        (first, second), here = chosen.T, np.arange(len(chosen))
+        step, other = shares * self._steps[first], (1 - shares) * self._steps[second]
+        mine = all_worst(-blocks[first, :, here].T, self.F.given[first].T, bound_of(step))
+        theirs = all_worst(blocks[second, :, here].T, self.F.given[second].T, bound_of(other))
+        found = []
+        for i, (s, z) in enumerate(chosen.tolist()):
+            row = np.zeros(self.dimension)
+            row[z * a2 : (z + 1) * a2] = math.exp(self.epsilon) * theirs[:, i]
+            row[s * a2 : (s + 1) * a2] = -mine[:, i]
+            sides = {s: (mine[:, i], float(step[i])), z: (theirs[:, i], float(other[i]))}
+            found.append(Cut(self.F.with_conditionals(sides), (s, z), row))
+        return found
+
+    def shared_slack(self) -> SlackCone:
+        """Return the parts in which two secrets share the slack; together they contain this cone."""
+        from ldpopt.models.shared_slack_cone import SlackCone
+
+        return SlackCone(self.F, self.epsilon)
 
     def inside(self, columns: Array, excess: Array) -> Array:
         """Raise columns of a known excess until they are private: see :func:`raised`."""

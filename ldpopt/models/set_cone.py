@@ -119,7 +119,7 @@ class SetCone:
         row[place.z], row[place.s] = math.exp(self.epsilon) * given[place.z], -given[place.s]
         return Cut(place.witness, (place.s, place.z), row.ravel())
 
-    def half_shares(self) -> None:
+    def shared_slack(self) -> None:
         """Return None: the set need not let two secrets share its slack."""
 
     def inside(self, columns: Array, excess: Array) -> Array:

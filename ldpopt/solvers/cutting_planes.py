@@ -1,4 +1,4 @@
-"""Cut out the cone as columns ask for it, then prove a bound over the cuts or over half shares."""
+"""Cut out the cone as columns ask for it, then prove a bound over the cuts or over shared slack."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 from ldpopt.models.block_cone import has_blocks
-from ldpopt.models.half_slack_cone import HalfCone
+from ldpopt.models.shared_slack_cone import SlackCone
 from ldpopt.solvers._robust.block_generation import BlockSearch, accepts
 from ldpopt.solvers._robust.column_search import ColumnSearch
-from ldpopt.solvers._robust.half_bound import HalfSearch
-from ldpopt.solvers._robust.half_proof import half_proof
 from ldpopt.solvers._robust.outer_bound import BoundTree
+from ldpopt.solvers._robust.slack_bound import SlackSearch
+from ldpopt.solvers._robust.slack_proof import slack_proof
 
 Proof = dict[str, Any]
 TREE_INPUTS, MOST_VALUES = 12, 5
-"""The inputs from which the tree is of no use beside the pieces of half shares; the most public values
-whose blocks have their vertices listed."""
+"""The inputs from which the tree is of no use beside the parts that share the slack; the most public
+values whose blocks have their vertices listed."""
 SMALL_INPUTS = 9
 """Inputs up to which the tree closes the gap by itself."""
 LEAST_ROUNDS, LITTLE = 3, 1e-4
 """After at least so many rounds, the tree begins when a round gains less than this, relatively."""
+SLACK_SHARES = ((0.15, 0.2, 0.3), (0.2, 0.65, 0.7))
+"""In two rounds, the largest shares of the time left: for better columns, parts, and their proof."""
 
 
 class CuttingPlanes(Solver[CutProgram]):
-    """Cutting planes with a climb along tangents; a tree of boxes or of pieces proves the bound."""
+    """Cutting planes with a climb along tangents; a tree of boxes or of parts proves the bound."""
 
     name: ClassVar[str] = "cutting-planes"
 
@@ -63,74 +65,76 @@ class CuttingPlanes(Solver[CutProgram]):
         with suppress(OutOfTime):
             search.take(_start(form, limits))
             self._keep(search, None, limits)
-        half = None
-        larger = _halves(form)
-        # with fewer seconds left, no bound over half shares is computed: it would hardly be finished
-        if larger is not None and limits.remaining() > 8.0:
-            with suppress(OutOfTime):
-                # the largest shares of the time left: for better columns before the bound over half
-                # shares; for that bound; and, of the time of that bound, for prices and pieces
-                self._improve(search, limits.part(0.35), limits, None)
-            half = self._half(larger, search, limits.part(0.65))
-            self._keep(search, None, limits, half)
+        shared, proof = _shared_slack(form), None
+        if shared is not None:
+            proof = self._over_shared_slack(shared, search, limits)
         with suppress(OutOfTime):
             # the largest shares of the time left: for better columns in place of those in use (small
             # tables find them soon); for those of other methods; for the tree. The rest is for the
             # proof.
-            self._improve(search, limits.part(0.7), limits, half)
+            self._improve(search, limits.part(0.7), limits, proof)
         with suppress(OutOfTime):
-            self._search(search, limits.part(0.35), limits, half)
+            self._search(search, limits.part(0.35), limits, proof)
         search.resolve(limits)
-        if half is not None and form.cone.dimension > TREE_INPUTS:
-            return _solution(search, None, limits.gap, half)
+        if proof is not None and form.cone.dimension > TREE_INPUTS:
+            return _solution(search, None, limits.gap, proof)
         tree = BoundTree(search)
         with suppress(OutOfTime):
-            self._bound(tree, limits.part(0.6), limits, half)
+            self._bound(tree, limits.part(0.6), limits, proof)
         with limits.proving():
-            return _solution(search, tree, limits.gap, half)
+            return _solution(search, tree, limits.gap, proof)
 
-    def _half(self, larger: HalfCone, search: ColumnSearch, limits: Limits) -> Proof | None:
-        """Prove a bound over half shares; its columns, moved inside, make the mechanism better."""
-        with suppress(OutOfTime, SolverError):
-            known = search.optimum.point.rays
-            half = HalfSearch(larger, search.form.prior, known, limits.part(0.3))
-            half.run()
-            search.begin(half.optimum.point.rays)
-            return half_proof(half, limits)
-        return None
+    def _over_shared_slack(self, cone: SlackCone, search: ColumnSearch, limits: Limits) -> Proof | None:
+        """Prove a bound over shared slack, first a quick one; its columns make the mechanism better."""
+        proof: Proof | None = None
+        found: SlackSearch | None = None
+        # the largest shares of the time left: for better columns, for parts, and for their proof
+        for columns, parts, proving in SLACK_SHARES:
+            with suppress(OutOfTime):
+                part = limits.part(columns)
+                self._improve(search, part, limits, proof)
+                if proof is not None:
+                    self._search(search, part, limits, proof)
+            with suppress(OutOfTime, SolverError):
+                found = found or SlackSearch(cone, search.form.prior, limits)
+                found.run(search.lp.rays, search.optimum.value, limits.part(parts))
+                proof = min(proof, slack_proof(found, limits.part(proving)), key=_proven)
+                search.begin(found.columns())
+            self._keep(search, None, limits, proof)
+        return proof
 
-    def _improve(self, search: ColumnSearch, part: Limits, limits: Limits, half: Proof | None) -> None:
+    def _improve(self, search: ColumnSearch, part: Limits, limits: Limits, proof: Proof | None) -> None:
         while search.improve(part) > LITTLE * search.optimum.value:
-            self._keep(search, None, limits, half)
+            self._keep(search, None, limits, proof)
 
-    def _search(self, search: ColumnSearch, part: Limits, limits: Limits, half: Proof | None) -> None:
+    def _search(self, search: ColumnSearch, part: Limits, limits: Limits, proof: Proof | None) -> None:
         while True:
             gain = search.round(part)
-            self._keep(search, None, limits, half)
+            self._keep(search, None, limits, proof)
             if search.rounds >= LEAST_ROUNDS and gain <= LITTLE * search.optimum.value:
                 return
 
-    def _bound(self, tree: BoundTree, part: Limits, limits: Limits, half: Proof | None) -> None:
+    def _bound(self, tree: BoundTree, part: Limits, limits: Limits, proof: Proof | None) -> None:
         search = tree.search
         tree.open(part)
         target = part.gap / 2
         while tree.step(target * max(search.optimum.value, GAP_FLOOR), part):
-            self._keep(search, tree, limits, half)
+            self._keep(search, tree, limits, proof)
 
     def _keep(
-        self, search: ColumnSearch, tree: BoundTree | None, limits: Limits, half: Proof | None = None
+        self, search: ColumnSearch, tree: BoundTree | None, limits: Limits, proof: Proof | None = None
     ) -> None:
         everything = float(entr(search.form.prior).sum())  # I(X; Y) ≤ H(X)
-        bound = min(everything, np.inf if tree is None else tree.bound, _half_bound(half))
-        limits.keep(search.optimum.value, bound, lambda: _solution(search, tree, limits.gap, half))
+        bound = min(everything, np.inf if tree is None else tree.bound, _proven(proof))
+        limits.keep(search.optimum.value, bound, lambda: _solution(search, tree, limits.gap, proof))
 
 
-def _halves(form: CutProgram) -> HalfCone | None:
-    """Return the cone of half shares if a bound over it is worth its time."""
+def _shared_slack(form: CutProgram) -> SlackCone | None:
+    """Return the parts in which two secrets share the slack, if a bound over them is worth its time."""
     if form.cone.dimension <= SMALL_INPUTS or (form.prior <= 0).any():
         return None
-    larger: HalfCone | None = form.cone.half_shares()
-    return larger if larger is not None and larger.shape[1] <= MOST_VALUES else None
+    cone: SlackCone | None = form.cone.shared_slack()
+    return cone if cone is not None and cone.shape[1] <= MOST_VALUES else None
 
 
 def _start(form: CutProgram, limits: Limits) -> Array:
@@ -145,20 +149,21 @@ def _start(form: CutProgram, limits: Limits) -> Array:
     return columns
 
 
-def _half_bound(half: Proof | None) -> float:
-    return np.inf if half is None else certify.dual_bound(np.array(half["dual"]))
+def _proven(proof: Proof | None) -> float:
+    """Return the bound that a proof over shared slack proves."""
+    return np.inf if proof is None else certify.dual_bound(np.array(proof["dual"]))
 
 
 def _solution(
-    search: ColumnSearch, tree: BoundTree | None, gap: float, half: Proof | None = None
+    search: ColumnSearch, tree: BoundTree | None, gap: float, proof: Proof | None = None
 ) -> FormSolution:
-    """Return the best mechanism, and the better bound of the tree and of half shares with its proof.
+    """Return the best mechanism, and the better bound of the tree and of shared slack with its proof.
 
     Args:
         search: the columns so far.
         tree: a tree of the cuts.
         gap: the relative gap that counts as none.
-        half: the proof over half shares.
+        proof: the proof over shared slack.
     """
     best = search.answer()
     stats: dict[str, float] = {
@@ -167,15 +172,14 @@ def _solution(
         "cuts": search.known_cuts,
     }
     grown = tree is not None and bool(tree.leaves)
-    if not grown and half is None:
+    if not grown and proof is None:
         return FormSolution(Status.FEASIBLE, best.point, best.value, stats=stats)
-    if grown and tree is not None and tree.bound < _half_bound(half):
+    if grown and tree is not None and tree.bound < _proven(proof):
         proof = tree.proof(proof_slack(search.optimum.value, gap))
         stats["nodes"] = len(proof["tree"])
     else:
-        assert half is not None
-        proof = half
-        stats["nodes"] = sum(len(nodes) for nodes in half["cover"])
+        assert proof is not None
+        stats["nodes"] = sum(len(nodes) for nodes in proof["cover"])
     return FormSolution(
         status=Status.GAP,
         point=best.point,

@@ -13,7 +13,6 @@ import pytest
 from future_exposure import statistical_exposure_ceiling
 
 from ldpopt import problem, solve
-from ldpopt.core.limits import Limits
 from ldpopt.experiments import optimal_protocols, optimal_squares, rldp_significance
 from ldpopt.measures.estimation_fidelity import phi_bound, printed_phi_bound
 from ldpopt.measures.exposure_from_marginals import ThresholdSearch, best_choice
@@ -28,14 +27,12 @@ from ldpopt.mechanisms.histograms import (
     HistogramRandomizedResponse,
 )
 from ldpopt.models.chi2_ball import Chi2Ball
-from ldpopt.models.cones import SecretCone, joint_secrets, response_columns
+from ldpopt.models.cones import SecretCone, joint_secrets
 from ldpopt.models.convex_set import ConvexSet
-from ldpopt.models.half_slack_cone import HalfCone
 from ldpopt.models.priors import Dirichlet
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems import SetOptimum, UEConditional
 from ldpopt.problems.table_problem import RobustPrivacy, secret_ceiling
-from ldpopt.solvers._robust.half_bound import HalfSearch
 from ldpopt.solvers.finite_protocol import best_protocol
 from ldpopt.solvers.guaranteed_information import max_min_information
 from ldpopt.tables.datasets import adult_features
@@ -157,20 +154,6 @@ def drawn(a1):
 def secret_bound(table):
     F = problem("polyopt", epsilon=1.0, p_hat=table, n=1000).uncertainty
     return secret_ceiling(F, RobustPrivacy.against(F, 1.0).question)["ceiling"]
-
-
-@cache
-def four_by_four():
-    return solve(problem("robust-optimum", epsilon=1.0, p_hat=drawn(4), n=1000), gap=1e-6)
-
-
-def half_bound():
-    """Search for the bound over half shares of the 2 × 2 table, from randomised responses on."""
-    F = Chi2Set(SMALL, 1000)
-    start = response_columns(4, 1.0)
-    search = HalfSearch(HalfCone(F, 1.0), F.p_hat.ravel(), start, Limits(gap=1e-6))
-    search.run()
-    return search.bound
 
 
 def within_ball(table, radius):
@@ -308,9 +291,6 @@ STATED = [
     slow("uncertainty-sets.md", "{} for `cred", "0.6945", lambda: least_over("credible", counts=COUNTS)),
     ("robust-ldp.md", "where the ceiling is {};", "0.761", lambda: secret_bound(drawn(4))),
     ("robust-ldp.md", "same kind the ceiling is {}", "0.940", lambda: secret_bound(drawn(6))),
-    slow("robust-ldp.md", "at {}, and its columns", "0.7250", half_bound),
-    slow("robust-ldp.md", "ends at {} with", "0.6076", lambda: four_by_four().value),
-    slow("robust-ldp.md", "0.6076 with a bound of {} after", "0.6426", lambda: four_by_four().bound),
     slow("uncertainty-sets.md", "in 6 s: {}", "1.008089", lambda: within_ball(TABLE, 0.01)),
     ("robust-ldp.md", "two of `GRRConditional`'s {}", "2.31", two_reports),
     slow("robust-ldp.md", "ε = 1: {}, with", "0.3932", lambda: merged_table().value),

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from mpmath import iv
 
-from second_checker import halves
+from second_checker import shared_slack
 from second_checker.confidence import (
     OPTIONAL,
     Robust,
@@ -30,11 +30,18 @@ def claims(found):
     W = matrix(found, robust.cells)
     yield "stochastic", all(sum(row) == 1 for row in W)
     if proof is not None or found["bound"] is not None:
-        keys(proof, set(), {"ceiling", "secret_dual", "dual", "cuts", "tree", "corners", "cover"})
+        keys(
+            proof,
+            set(),
+            {"ceiling", "secret_dual", "dual", "cuts", "tree", "corners", "shares", "cover"},
+        )
     if found["bound"] is not None:
         demand(("ceiling" in proof) == ("secret_dual" in proof), "a ceiling with its dual")
         rest = set(proof) - {"ceiling", "secret_dual"}
-        demand(rest in (set(), {"dual", "cuts", "tree"}, {"dual", "corners", "cover"}), "one proof")
+        demand(
+            rest in (set(), {"dual", "cuts", "tree"}, {"dual", "corners", "shares", "cover"}),
+            "one proof",
+        )
         demand(rest or "ceiling" in proof, "no proof")
         yield from _bounds(proof, robust, Fraction(found["bound"]))
     yield from mechanism_claims(found, W, robust, objective)
@@ -47,7 +54,7 @@ def _bounds(proof, robust, bound):
         if "dual" not in proof:
             yield "bound", bound >= ceiling
     if "cover" in proof:
-        yield from halves.answers(proof, robust, bound)
+        yield from shared_slack.answers(proof, robust, bound)
     if "tree" not in proof:
         return
     beta = duals(proof["dual"])

@@ -47,7 +47,7 @@ class CutCone(Protocol):
     def cuts(self, columns: Array, least: float) -> tuple[Array, list[list[Cut]]]:
         """Return the excess of every column and pair, and the cuts violated by more than ``least``."""
 
-    def half_shares(self) -> Any:
+    def shared_slack(self) -> Any:
         """Return a larger cone that separates into blocks, or None if none is known."""
 
     def inside(self, columns: Array, excess: Array) -> Array:

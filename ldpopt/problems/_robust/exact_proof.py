@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ldpopt.core.errors import SolverError
-from ldpopt.core.exact import HalfCone, OuterCone, RobustStatement, UncertaintySet
+from ldpopt.core.exact import OuterCone, RobustStatement, SharedSlack, UncertaintySet
 from ldpopt.core.validate import Array
 from ldpopt.models import set_climb
 from ldpopt.models.uncertainty_sets import Chi2Set
@@ -80,11 +80,14 @@ def accepted(
 
 
 def _exact_cover(proof: dict[str, Any], F: Chi2Set, question: RobustStatement) -> dict[str, Any]:
-    """Raise the dual vector of a proof over half shares until the checker's test accepts it.
+    """Raise the dual vector of a proof over shared slack until the checker's test accepts it.
 
     Raising β by δ p and lowering every slope by δ leaves the blocks as they are, and lowers e^(κ−1).
     """
-    corners = [[_normalised([corner])[0] for corner in own] for own in proof["corners"]]
+    corners = [
+        [(_normalised([corner])[0], Fraction(share)) for corner, share in zip(own, shares, strict=True)]
+        for own, shares in zip(proof["corners"], proof["shares"], strict=True)
+    ]
     rise = 0.0
     while rise < MOST_RISE:
         dual = (np.array(proof["dual"]) + rise * F.p_hat.ravel()).tolist()
@@ -92,13 +95,13 @@ def _exact_cover(proof: dict[str, Any], F: Chi2Set, question: RobustStatement) -
             [{**node, "slope": node["slope"] - rise} if "slope" in node else node for node in nodes]
             for nodes in proof["cover"]
         ]
-        cone = HalfCone(question, corners, dual)
-        if not cone.holds_corners():
+        slack = SharedSlack(question, corners, dual)
+        if not slack.holds_corners():
             break
-        if cone.covers(cover):
+        if slack.covers(cover):
             return {**proof, "dual": dual, "cover": cover}
         rise = 4 * rise or FIRST_RISE
-    raise SolverError("the bound over half shares is not proven by its trees")
+    raise SolverError("the bound over shared slack is not proven by its trees")
 
 
 def _raised(proof: dict[str, Any], prior: Array, rise: float) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """A box that a tree of cuts divides: the leaves of the tree, each with its part of the box.
 
-Statement. A tree is a list of nodes in preorder. A *cut* names a coordinate i and a number c with
-low_i < c < high_i: it divides the current box at x_i = c, and the lower part comes first. Every other
-node is a *leaf*, and the current box is its part.
+Statement. A tree is a list of nodes in preorder. A *cut* puts two boxes, which together hold all that is
+asked about, in the place of the current one. The usual cut names a coordinate i and a number c with
+low_i < c < high_i: it divides the box at x_i = c, and the lower part comes first. Every other node is a
+*leaf*, and the current box is its part.
 
-Lemma (:meth:`Division.leaves`). If the list ends with its last leaf, the parts of the leaves are
-together the whole box. Proof. The boxes that wait and the parts of the leaves so far are together the
-whole box: at first the box itself waits; a cut puts two boxes in the place of one that is their union;
-a leaf takes one of those that wait. At the end none waits. ∎
+Lemma (:meth:`Division.leaves`). If the list ends with its last leaf, the parts of the leaves hold all of
+the box. Proof. The boxes that wait and the parts of the leaves so far hold it together: at first the box
+itself waits; a cut puts two boxes in the place of one that they hold; a leaf takes one of those that
+wait. At the end none waits. ∎
 """
 
 from __future__ import annotations
@@ -58,19 +59,36 @@ class Division(Generic[N]):
             if not waiting:
                 raise UnreadableError(f"{self.place} goes on after its last leaf")
             low, high = waiting.pop()
-            if set(node) == {self.axis, "at"}:
+            if set(node) == set(self.cut):
                 reserve(2 * len(low) * (len(waiting) + 2), f"the parts of {self.place} that wait")
-                i, at = node[self.axis], self.number(Fraction(node["at"]))
-                if i >= len(low) or not low[i] < at < high[i]:
-                    raise UnreadableError(f"{self.place} must cut each part inside")
-                left, right = list(high), list(low)
-                left[i] = right[i] = at
-                waiting += [(right, high), (low, left)]
+                first, second = self.parts(node, low, high)
+                waiting += [second, first]
             elif set(node) == set(self.leaf):
                 yield node, low, high
             else:
-                raise UnreadableError(
-                    f"a node of {self.place} needs {self.axis} and at, or {' and '.join(self.leaf)}"
-                )
+                cut, leaf = " and ".join(self.cut), " and ".join(self.leaf)
+                raise UnreadableError(f"a node of {self.place} needs {cut}, or {leaf}")
         if waiting:
             raise UnreadableError(f"{self.place} ends before its last leaf")
+
+    @property
+    def cut(self) -> Sequence[str]:
+        """The keys of a cut."""
+        return self.axis, "at"
+
+    def parts(
+        self, node: dict[str, Any], low: list[N], high: list[N]
+    ) -> tuple[tuple[list[N], list[N]], tuple[list[N], list[N]]]:
+        """Cut a box at a coordinate; return the ends of both parts.
+
+        Args:
+            node: the cut.
+            low: the lower ends of the box.
+            high: the upper ends.
+        """
+        i, at = node[self.axis], self.number(Fraction(node["at"]))
+        if i >= len(low) or not low[i] < at < high[i]:
+            raise UnreadableError(f"{self.place} must cut each part inside")
+        left, right = list(high), list(low)
+        left[i] = right[i] = at
+        return (low, left), (right, high)
