@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ldpopt.bench import comparison, entrants, peers
 from ldpopt.bench.attempt import GRACE, Rules, attempt
@@ -18,7 +18,7 @@ from ldpopt.bench.entrants import Entrant
 from ldpopt.bench.instances import Task, check_sizes, draw_all, from_files
 from ldpopt.bench.journal import Journal
 from ldpopt.bench.rows import judge, rate
-from ldpopt.core import validate
+from ldpopt.core import notebook, validate
 from ldpopt.core.errors import InvalidInputError, UnknownNameError
 from ldpopt.core.limits import Limits, on_processor_time
 from ldpopt.core.problem import Problem
@@ -27,6 +27,9 @@ from ldpopt.engine.questions import Questions, read_questions
 from ldpopt.engine.sweep import Row
 from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import BY_FORM
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 EVERYTHING = "all"
 """The target that stands for every problem."""
@@ -83,6 +86,18 @@ class Benchmark:
     def crashes(self) -> list[str]:
         """One sentence for every solver that crashed on an instance."""
         return _sentences(row for row in self.rows if row["status"] == "crashed")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the median time of every solver against size, on logarithmic axes.
+
+        Args:
+            ax: where to draw; a new figure if not given.
+        """
+        from ldpopt.bench.figures import plot_times
+
+        axes = plot_times(notebook.axes(ax), self.rows)
+        axes.legend(fontsize="small")
+        return axes
 
 
 def _sentences(rows: Iterable[Row]) -> list[str]:

@@ -8,6 +8,7 @@ import math
 import matplotlib as mpl
 import numpy as np
 from markupsafe import Markup, escape
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
@@ -40,9 +41,15 @@ def svg(figure: Figure, title: str) -> Markup:
 
 
 def draw_times(rows: list[Row]) -> Figure:
-    """Draw the median time against size on logarithmic axes, a line per solver."""
+    """Draw a figure of the times with its legend beside it."""
     figure = Figure(figsize=(5.6, 2.7), layout="constrained")
-    axes = figure.subplots()
+    if plot_times(figure.subplots(), rows).lines:
+        figure.legend(loc="outside right upper", frameon=False, handlelength=4, fontsize="small")
+    return figure
+
+
+def plot_times(axes: Axes, rows: list[Row]) -> Axes:
+    """Plot the median time against size on logarithmic axes, a line per solver."""
     for i, (solver, of_solver) in enumerate(by("solver", [r for r in rows if r["cpu"] is not None])):
         points = [(size, middle("cpu", of_size)) for size, of_size in by("size", of_solver)]
         style = {"color": COLOURS[i % 8], "marker": MARKERS[i % 8], "linestyle": DASHES[i % 6]}
@@ -53,9 +60,7 @@ def draw_times(rows: list[Row]) -> Figure:
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.grid(alpha=0.3)
-    if axes.lines:
-        figure.legend(loc="outside right upper", frameon=False, handlelength=4, fontsize="small")
-    return figure
+    return axes
 
 
 def draw_gaps(rows: list[Row], found: Benchmark) -> Figure:

@@ -23,6 +23,7 @@ from ldpopt.core.errors import (
     RefutedFileError,
     UndecidedFileError,
     from_ctrl_c,
+    spelling_flags,
 )
 from ldpopt.core.exact import ExitCode, printable
 
@@ -78,7 +79,8 @@ def run(body: Callable[[], int]) -> NoReturn:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not ignored, as behind nohup
             signal.signal(signal.SIGINT, _interrupt)
             sys.unraisablehook = _press_again
-        code = _guarded(body)
+        with spelling_flags():
+            code = _guarded(body)
         sys.stdout.flush()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done
     except KeyboardInterrupt:

@@ -7,11 +7,38 @@ infeasible or unfinished problem is a *status* of its result, never an exception
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+FLAG = re.compile(r"(?<![\w'\"-])--([a-z][a-z-]*)")
+"""An option as the command line spells it, but not in what a user wrote, which is quoted."""
+_FLAGS: ContextVar[bool] = ContextVar("flags", default=False)
+
+
+@contextmanager
+def spelling_flags() -> Iterator[None]:
+    """Let messages within spell options as the command line does."""
+    token = _FLAGS.set(True)
+    try:
+        yield
+    finally:
+        _FLAGS.reset(token)
 
 
 class LdpoptError(Exception):
-    """The root of the tree."""
+    """The root of the tree.
+
+    Its message is written with the options of the command line; in Python they are parameters.
+
+    >>> str(LdpoptError("allow more (--time-limit)"))
+    'allow more (time_limit)'
+    """
+
+    def __str__(self) -> str:
+        said = super().__str__()
+        return said if _FLAGS.get() else FLAG.sub(lambda flag: flag[1].replace("-", "_"), said)
 
 
 class InvalidInputError(LdpoptError, ValueError):

@@ -10,8 +10,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError, LdpoptError, from_ctrl_c
 from ldpopt.core.form import Status
 from ldpopt.core.limits import Limits
@@ -24,6 +25,9 @@ from ldpopt.release.accuracy import query_rows
 from ldpopt.release.designed import Design
 from ldpopt.release.methods import METHODS, MOST_ROWS, Repeats, applicable
 from ldpopt.release.question import Question
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FACTORS = (1 / 4, 1 / 2, 3 / 4, 1.0, 3 / 2, 2.0, 4.0)
 """The levels of a curve, as multiples of the result's own."""
@@ -66,6 +70,24 @@ class TradeOff:
     def levels(self) -> list[float]:
         """Every level at which there is a point."""
         return sorted({point.epsilon for series in self.series for point in series.points})
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the value over the level, a line per method, and the result's own point.
+
+        Args:
+            ax: where to draw; a new figure if not given.
+        """
+        axes = notebook.axes(ax)
+        for series in self.series:
+            axes.plot(
+                *zip(*((p.epsilon, p.value) for p in series.points), strict=True),
+                "o-",
+                label=series.name,
+            )
+        axes.plot(self.own.epsilon, self.own.value, "k*", markersize=12, label="this result")
+        axes.set(xlabel="ε", ylabel="value")
+        axes.legend()
+        return axes
 
 
 class _Task(NamedTuple):

@@ -36,7 +36,7 @@ def test_other_values_are_refused(made):
     for kind in (other, other.public):
         with pytest.raises(InvalidInputError, match=r"for the same values: s \(.*, not t \("):
             used_beside(made["cr"], [kind])
-    with pytest.raises(InvalidInputError, match="--beside needs a file that was made for a table"):
+    with pytest.raises(InvalidInputError, match="beside needs a file that was made for a table"):
         used_beside(design(TABLE, "s", epsilon=1.0), [made["cr"]])
 
 

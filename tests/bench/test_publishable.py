@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot
+from matplotlib.figure import Figure
 from naughty import Liar
 
 from ldpopt.bench import benchmark as bench
@@ -249,3 +251,13 @@ def test_the_test_set_is_what_its_tool_draws(tmp_path):
     drawn = {path.name: path.read_text() for path in tmp_path.iterdir()}
     assert len(drawn) >= 100
     assert drawn == {path.name: path.read_text() for path in committed.iterdir()}
+
+
+def test_the_times_are_drawn_on_axes():
+    found = bench.run("staircase", sizes=[3, 4], solvers=["enumerate", "cdd"])
+    axes = Figure().subplots()
+    assert found.plot(axes) is axes
+    assert [line.get_label() for line in axes.lines] == ["enumerate", "cdd"]
+    assert axes.get_legend() is not None
+    assert found.plot() is not axes
+    pyplot.close("all")

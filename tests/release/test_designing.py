@@ -99,7 +99,7 @@ def test_methods_for_which_no_time_is_left_are_named(monkeypatch):
     names = chosen(made.question, "auto", "estimates")
     assert len(names) > 2
     assert tried == names[:1] == [made.method]
-    reason = "no time was left; allow more (--time-limit)"
+    reason = "no time was left; allow more (time_limit)"
     assert said == [f"the methods {', '.join(names[1:])} were left out: {reason}"]
 
 
@@ -277,7 +277,7 @@ def test_bad_input(options, message):
 def test_nothing_found_in_time(monkeypatch):
     nothing = type("R", (), {"answer": None, "mechanism": None, "problem": None})
     monkeypatch.setattr(methods, "solve", lambda *_, **__: nothing)
-    with pytest.raises(InvalidInputError, match=r"was found in \d.* s; allow more \(--time-limit\)$"):
+    with pytest.raises(InvalidInputError, match=r"was found in \d.* s; allow more \(time_limit\)$"):
         design(SMALL, "s", "u", epsilon=1.0)
     with pytest.raises(
         InvalidInputError, match="no mechanism was found as no time was left; allow more"

@@ -4,6 +4,8 @@ import math
 from dataclasses import replace
 
 import pytest
+from matplotlib import pyplot
+from matplotlib.figure import Figure
 from web import sound
 
 from ldpopt.core.form import Status
@@ -150,3 +152,14 @@ def test_figure_and_its_numbers(files, patient, written, monkeypatch):
     for series in curve.series:
         for point in series.points:
             assert f"{point.value:.4g}" in page.text
+
+
+def test_a_curve_is_drawn_on_axes(patient):
+    curve = tradeoff.of_result(solve(Staircase(epsilon=1, prior=[0.5, 0.5])), seconds=3600.0)
+    axes = Figure().subplots()
+    assert curve.plot(axes) is axes
+    line, own = axes.lines
+    assert [line.get_label(), own.get_label()] == ["staircase", "this result"]
+    assert list(line.get_xdata()) == curve.levels
+    assert curve.plot() is not axes
+    pyplot.close("all")
