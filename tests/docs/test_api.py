@@ -23,6 +23,12 @@ def test_every_room_has_a_page():
     assert documented == rooms()
 
 
+def test_the_names_at_the_top_level_are_listed_in_the_repository():
+    written = re.findall(r"^\| `([\w.]+)", PAGES["index"], flags=re.MULTILINE)
+    today = re.findall(r"^\| `([\w.]+)", "\n".join(load("reference").rows()), flags=re.MULTILINE)
+    assert [name for name in written if not name.startswith("ldpopt.")] == today
+
+
 @pytest.fixture(scope="module")
 def markup():
     return load("docstring_markdown")
