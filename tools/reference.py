@@ -46,7 +46,7 @@ def members(cls: type) -> Iterator[tuple[str, Any]]:
 
 def rows() -> Iterator[str]:
     """Give a row for each name of ``ldpopt.__all__``, and for what its classes can do."""
-    for name in sorted(set(ldpopt.__all__), key=str.lower):
+    for name in sorted(ldpopt.__all__, key=lambda name: (name.lower(), name)):
         thing = getattr(ldpopt, name)
         if isinstance(thing, str) or (isinstance(thing, ModuleType) and not callable(thing)):
             continue

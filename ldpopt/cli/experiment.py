@@ -93,7 +93,7 @@ def _chosen(name: str) -> Experiment:
     from ldpopt.engine.sweep import Experiment
     from ldpopt.experiments import EXPERIMENTS
 
-    if ":" not in name:
+    if ":" not in name and not name.endswith(".py"):
         return EXPERIMENTS[name]
     found = load_object(name)
     if not isinstance(found, Experiment):

@@ -72,7 +72,7 @@ def load_object(reference: str) -> Any:
     """Import what a reference names."""
     source, _, name = reference.rpartition(":")
     if not source or not name:
-        raise InvalidInputError(f"a plugin is MODULE:CLASS or path/to/file.py:CLASS, not {reference!r}")
+        raise InvalidInputError(f"a plugin is MODULE:NAME or path/to/file.py:NAME, not {reference!r}")
     found = getattr(_module(reference, source), name, None)
     if found is None:
         raise InvalidInputError(f"the plugin {reference!r} is missing: {source} has no {name!r}")

@@ -162,6 +162,7 @@ def test_experiment_takes_one_of_ones_own_and_notices_changed_code(files, ldpopt
     [
         ("mine.py:ANSWER", "is missing: mine.py has no 'ANSWER'"),
         ("mine.py:Coin", "must be an Experiment, not <class"),
+        ("mine.py", "is MODULE:NAME or path/to/file.py:NAME, not 'mine.py'"),
         ("absent.py:X", "there is no file absent.py"),
     ],
 )

@@ -50,7 +50,7 @@ def test_a_plugin_is_a_module_or_a_file(files):
 @pytest.mark.parametrize(
     ("references", "message"),
     [
-        (["fine.py"], "is MODULE:CLASS or"),
+        (["fine.py"], "is MODULE:NAME or"),
         (["absent.py:Own"], "there is no file absent.py"),
         (["ldpopt.absent:Own"], "No module named 'ldpopt.absent'"),
         (["fine.py:Absent"], "fine.py has no 'Absent'"),
