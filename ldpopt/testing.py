@@ -12,15 +12,17 @@
 Every example of every problem goes through every solver that accepts it: the known optimum is met, the
 bound is on the right side, the answer is worth what is claimed, the result survives JSON, and the
 independent checker agrees with every claim, if the problem has a statement. :func:`check_contract` tests
-what a solver promises about options, deadlines and Ctrl-C.
+what a solver promises about options, deadlines, Ctrl-C, and what more time brings.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +83,14 @@ def check(case: Case) -> Result:
 
 
 def check_contract(case: Case) -> None:
-    """Assert what a solver promises about options, deadlines and Ctrl-C."""
+    """Assert what a solver promises about options, deadlines, Ctrl-C, and what more time brings."""
     check_options(type(case.solver))
     form = next(form for form in case.example.problem.forms() if case.solver.takes(form) is True)
     check_deadline(case.solver, form)
     for look in LOOKS:
         if not check_interruption(case.solver, form, look):
             break  # the solver was done before
+    check_patience(case.solver, form, case.example.problem.sense)
     check_stopped(case, time_limit=1e-9)
     check_stopped(case, progress=_interrupt)
 
@@ -127,6 +130,31 @@ def check_interruption(solver: Solver[Any], form: Form, look: int) -> bool:
     else:
         check_legal(solution)
     return len(limits.looks) >= look
+
+
+def check_patience(solver: Solver[Any], form: Form, sense: str) -> None:
+    """Check that neither value nor bound gets worse with more time, or with a smaller gap asked for.
+
+    The time is counted in looks at the clock, so that nothing depends on the machine.
+
+    Args:
+        solver: the solver.
+        form: what it solves.
+        sense: "maximise" or "minimise".
+    """
+    sign = 1 if sense == "maximise" else -1
+    patient = [Limits(gap=gap) for gap in (0.1, 1e-9)]
+    timed = [Limits(deadline=looks, start=0.0, clock=count(1.0).__next__) for looks in (30.0, 300.0)]
+    for runs in (patient, timed):
+        value = bound = -math.inf
+        for limits in runs:
+            found = solver.attempt(form, limits)
+            now = -math.inf if found.value is None else sign * found.value
+            proven = -math.inf if found.bound is None else -sign * found.bound
+            slack = 1e-9 * max(1e-4, abs(now))
+            assert now >= value - slack, f"{solver.name}: {now} is worse than {value} with less"
+            assert proven >= bound - slack, f"{solver.name}: bound {-proven} is worse than {-bound}"
+            value, bound = now, proven
 
 
 def check_stopped(case: Case, **limits: Any) -> None:

@@ -1,6 +1,8 @@
 """Every example of every problem through every accepting solver, JSON round trip and checker."""
 
 import json
+import math
+from dataclasses import replace
 
 import pytest
 
@@ -33,7 +35,10 @@ def test_every_solver_keeps_the_contract():
 
 
 def test_a_solver_that_breaks_the_contract_is_caught():
-    """The contract can fail: one swallows options, one ignores the clock, one drops its point."""
+    """The contract can fail: one swallows options, one ignores the clock, one drops its point.
+
+    The last is the worse the more it is asked.
+    """
     case = ONE_EACH["enumerate"]
     form = next(iter(case.example.problem.forms()))
 
@@ -52,6 +57,13 @@ def test_a_solver_that_breaks_the_contract_is_caught():
         def run(self, form, limits):
             return FormSolution(Status.GAP)
 
+    class Tires(Enumerate):
+        def run(self, form, limits):
+            found = super().run(form, limits)
+            return replace(found, bound=found.bound - math.log(limits.gap))
+
+    with pytest.raises(AssertionError, match="is worse than"):
+        testing.check_patience(Tires(), form, "maximise")
     with pytest.raises(AssertionError, match="accepts an option"):
         testing.check_options(Swallows)
     with pytest.raises(AssertionError, match="went on for"):

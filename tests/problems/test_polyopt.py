@@ -24,7 +24,7 @@ from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import PolyOpt, SecretStaircase, Staircase
 from ldpopt.problems.table_problem import RobustPrivacy
-from ldpopt.solvers import Enumerate
+from ldpopt.solvers import ColumnGeneration, Enumerate
 from ldpopt.tables.datasets import table
 
 VALUES = [
@@ -243,6 +243,20 @@ def test_four_by_four_is_proven_optimal(pairs):
     result = solve(problem, "column-generation", gap=1e-8)
     assert result.status is Status.OPTIMAL
     assert result.gap <= 1e-8
+    assert verify(result)
+
+
+def test_a_smaller_gap_and_more_time_are_never_worse():
+    for question, *_ in PolyOpt.examples():
+        (form,) = question.forms()
+        testing.check_patience(ColumnGeneration(), form, question.sense)
+
+
+def test_the_bound_of_a_large_table_is_decided():
+    """At the last break point all vertices of a block are one, and were combined as many."""
+    table = np.random.default_rng(0).dirichlet(np.full(49, 0.5)).reshape(7, 7)
+    result = solve(PolyOpt(1.0, table, 1000), gap=1e-3)
+    assert result.gap <= 1e-3
     assert verify(result)
 
 

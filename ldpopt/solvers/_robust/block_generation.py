@@ -27,6 +27,11 @@ from ldpopt.solvers._robust.block_pricing import BlockPricer, PricedBlocks
 MOST_VALUES = 12
 """The most public values a2 for which the 2^a2 subsets of a block are listed."""
 
+MOST_COMBINED = 2**20
+"""The most partial columns of a proof that is kept: the checker forms them all, and some more, again."""
+MOST_SEARCHED = 2**25
+"""The most partial columns of the last search for columns."""
+
 
 def accepts(form: ColumnProgram) -> Literal[True] | str:
     """Return True if the program is PolyOpt with blocks that can be listed, otherwise the reason."""
@@ -67,7 +72,6 @@ def generate(form: ColumnProgram, limits: Limits) -> FormSolution:
 class BlockSearch(Generation):
     """Column generation over a cone of blocks; some time is reserved to prove a bound at the end."""
 
-    search_share = 0.6
     least_value = 1e-6
 
     def __init__(self, form: ColumnProgram, limits: Limits) -> None:
@@ -81,7 +85,8 @@ class BlockSearch(Generation):
         self.best = [0] * form.cone.shape[0] if form.cone.pairs == "distinct" else []
         self.wide = False  # at first only columns that both pair rules allow: they are cheap to find
         self.centre = self.optimum.dual
-        self.stuck = False
+        self.room = self.noise = 0.0
+        self.idle, self.stuck = 0, False
         self.pricer = BlockPricer(form.cone, plain.prior, self.limits)
 
     def open(self) -> None:
@@ -94,7 +99,8 @@ class BlockSearch(Generation):
     def step(self) -> None:
         """Do one round: price between the centre and the duals, and add the columns found.
 
-        Rounds without a new column move the price to the duals, and then try to prove them.
+        Rounds without a new column move the price to the duals. The centre is proven wherever that
+        would halve the gap, whatever gap is asked for: a smaller one continues the same search.
         """
         self.rounds += 1
         dual = self.optimum.dual
@@ -108,22 +114,29 @@ class BlockSearch(Generation):
         fresh = self.add(columns[:, gains - dual @ columns > 1e-12 * size])
         if not fresh or (price + excess).sum() < self.centre.sum() or self.rounds == 1:
             self.centre = price + excess
+        settled = self.wide and not fresh and self.mix == 0
         if fresh:
             self.resolve()
-        if fresh and not self._close_to_done():
             self.mix = min(0.8, self.mix + 0.05)
         elif self.mix > 0.05:
             self.mix /= 2
-        elif not self.wide:
-            self.wide, self.mix = True, 0.5
-        else:
+        elif self.wide:
             self.mix = 0.0
-            self._close(self.optimum.dual)
+        else:
+            self.wide, self.mix = True, 0.5
+        if self.wide and (self._promised() <= (self.bound - self.optimum.value) / 2 or settled):
+            self._prove_centre()
+        if settled and not self.stuck:
+            self._prove(self.optimum.dual + self._least() / self.k, 20, MOST_SEARCHED)
 
-    def _close_to_done(self) -> bool:
-        """Return whether the bound of the centre, if it were proven, would be within the gap."""
-        value = self.optimum.value
-        return float(self.centre.sum()) - value <= self.limits.gap / 4 * abs(value)
+    def _promised(self) -> float:
+        """Compute the gap that a proof of the centre, raised a little, would leave."""
+        own = max(float(self.centre.sum()) - self.optimum.value, 0.0)
+        return own + max(own / 4, self.room, self._least())
+
+    def _least(self) -> float:
+        """Compute the least gap, for the rounding of floats and the tolerance of the linear program."""
+        return max(1e-10 * max(abs(self.optimum.value), self.least_value), self.noise)
 
     def _probed(self, blocks: PricedBlocks) -> Array:
         """Find good columns; for each s* by a random local search over the break-points of ρ."""
@@ -138,49 +151,56 @@ class BlockSearch(Generation):
             columns += found.values()
         return np.array(columns).T
 
-    def _close(self, dual: Array) -> None:
-        """Prove the duals, raised a little, or add the columns that refute them."""
-        raised = dual + self.slack() / self.k
-        proven, found = self._prove(raised)
-        if proven:  # no column is missing: the rest of the gap is rounding of the linear program
-            self.stuck = True
-            return
-        fresh = self.add(np.array(found).T) if found else 0
-        if not fresh:
-            self._settle()
-            self.stuck = True
-        self.resolve()
+    def _prove_centre(self, most: int = 200) -> None:
+        """Prove the centre, raised a little.
 
-    def _prove(self, dual: Array, most: int = 200) -> tuple[bool, list[Array]]:
-        blocks = self.pricer.at(dual)
+        Where nothing refutes it, but its proof is too long, the next proof has more room.
+
+        Args:
+            most: how many columns are enough to refute it.
+        """
+        rise = self.optimum.value + self._promised() - float(self.centre.sum())
+        lack = self._prove(self.centre + rise / self.k, most, MOST_COMBINED)
+        self.room = self.room / 2 if lack is None else 1.5 * rise if lack == 0 else self.room
+
+    def _prove(self, dual: Array, most: int, most_combined: int) -> float | None:
+        """Prove a dual vector, or add the columns that refute it.
+
+        Args:
+            dual: the vector.
+            most: how many columns are enough to refute it.
+            most_combined: the most partial columns that may be formed.
+
+        Returns:
+            None if it is proven, by what the checker can repeat; otherwise by how much its entries fall
+            short, 0 if nothing refutes it.
+        """
+        last = most_combined == MOST_SEARCHED
+        blocks = self.pricer.at(dual, most_combined)
         proven, found = blocks.prove(most)
         self.nodes += blocks.nodes
-        if proven and dual.sum() < self.bound:
-            self.bound, self.dual = float(dual.sum()), dual
-            self._allow(0.95)  # the search may use the time that was reserved for a first proof
-        return proven, found
-
-    def _settle(self) -> None:
-        """Raise the present duals by growing amounts until a bound is proven.
-
-        A column that refutes one amount says how large the next must be at least.
-        """
-        raise_by = max(self.slack() / self.k, 1e-6 * abs(self.optimum.value) / self.k)
-        while True:
-            raised = self.optimum.dual + raise_by
-            proven, found = self._prove(raised, most=1)
-            if proven:
-                return
-            columns = np.array(found).reshape(-1, self.k).T
-            lack = (self.form.utility(columns) - raised @ columns) / columns.sum(axis=0)
-            raise_by = max(2 * raise_by, raise_by + float(lack.max(initial=0.0)))
+        self.stuck = proven and last
+        if proven and blocks.combined <= MOST_COMBINED:
+            if dual.sum() < self.bound:
+                self.bound, self.dual = float(dual.sum()), dual
+            return None
+        columns = np.array(found).reshape(-1, self.k).T
+        gains = self.form.utility(columns) - dual @ columns
+        lack = float((gains / columns.sum(axis=0)).max(initial=0.0))
+        if lack > 0:
+            self.centre = dual + lack
+        fresh = self.add(columns)
+        if last and not fresh:  # the linear program takes what its tolerance allows
+            self.noise = max(self.noise, 2 * self.k * lack)
+            self.idle += 1
+            # searches without a new column after which the search ends
+            self.stuck = self.stuck or self.idle > 12
+        self.resolve()
+        return lack
 
     def close(self) -> None:
-        """Use the reserved time to prove a bound if there is none yet."""
-        if self.dual is None:
-            self._allow(1.0)
-            with suppress(OutOfTime):
-                self._settle()
-
-    def _allow(self, share: float) -> None:
-        self.limits = self.pricer.limits = self.whole.part(share)
+        """Use the reserved time to prove a better bound than that of the last round, if there is one."""
+        self.limits = self.pricer.limits = self.whole
+        with suppress(OutOfTime):
+            while not super().finished() and self._promised() < self.bound - self.optimum.value:
+                self._prove_centre(most=1)

@@ -79,19 +79,24 @@ class BlockPricer:
             self._cells -= self._tables.popitem(last=False)[1].T.size
         return found
 
-    def at(self, dual: Array) -> PricedBlocks:
-        """Set up the pricing problem for one dual vector."""
-        return PricedBlocks(self, dual.reshape(self.cone.shape))
+    def at(self, dual: Array, most_combined: int = 0) -> PricedBlocks:
+        """Set up the pricing problem for one dual vector.
+
+        Args:
+            dual: β.
+            most_combined: how many partial columns the exact pricing may form in all.
+        """
+        return PricedBlocks(self, dual.reshape(self.cone.shape), most_combined)
 
 
 class PricedBlocks:
     """The pricing problem max μ(T) − β·T over the cone, for one β."""
 
-    def __init__(self, pricer: BlockPricer, dual: Array) -> None:
-        self.pricer = pricer
+    def __init__(self, pricer: BlockPricer, dual: Array, most_combined: int) -> None:
+        self.pricer, self.most_combined = pricer, most_combined
         self.cone = pricer.cone
         self.dual = dual
-        self.nodes = 0
+        self.nodes = self.combined = 0
 
     def relaxed(self, product: Product, goal: float = -math.inf) -> Relaxed:
         """Compute the splitting bound of a product; the search for λ stops once it is below the goal.
@@ -140,8 +145,8 @@ class PricedBlocks:
         q, f, lost, picks = np.zeros(1), np.zeros(1), np.zeros(1), np.zeros((1, 0), dtype=np.int64)
         for s, (dq, df, short, which) in enumerate(near):
             mine = undominated(dq, df, *(spans.sum(axis=0) - spans[s]))
-            # the most partial columns that one step of the exact pricing lists
-            if len(mine) * len(q) > 2**21:
+            self.combined += len(dq) * len(q)
+            if self.combined > self.most_combined or len(mine) * len(q) > 2**21:
                 return False, self.ascent(start)[:, None]
             total = (lost[:, None] + short[mine]).ravel()
             keep = np.flatnonzero(total <= start.bound)

@@ -7,7 +7,7 @@ above Σ β. The generators of Γ suffice.
 Lemma 1 (:meth:`BlockProof._point`). A vertex enclosed by q ∈ [q̲, q̄] and f ≤ f̄, f = Σ P T log T
 − β·T, is replaced by the point (q̄, f̄ + 64 (q̄ − q̲)), which is at least as hard: h(x) = x log x
 has a slope of at most 1 + log E² (1 + …) < 64 where Q ≤ E², and Q = P·T ≤ max y ≤ E². ∎ From there
-on all points are exact.
+on all points are exact, and those whose q are close are joined in the same way (:func:`_joined`).
 
 Lemma 2 (:meth:`BlockProof._product_holds`). Σ f − h(Σ q) ≤ e^(λ−1) + Σ_s max (f − λ q) for every λ;
 the excess of the right side over 0, less what a choice of points falls short of the maxima, bounds
@@ -20,7 +20,7 @@ and at r̲ if the smaller.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import islice
 
@@ -32,6 +32,8 @@ from .confidence_set import RobustStatement
 from .polyopt_cone import Generators, Range
 
 SLOPE_BITS = 64
+CELL_BITS = BITS - 64
+"""Vertices whose q are this close, as all of a block are where lo = hi, are joined to one point."""
 POINTS_PER_TICK = 1024
 """A look at the clock takes as long as some points."""
 MOST_COMBINED = 2_000_000
@@ -62,6 +64,7 @@ class BlockProof:
         self.beta = [subset_sums(list(islice(beta, len(row)))) for row in question.p_hat]
         self._tables: dict[tuple[int, int, int], list[Point]] = {}
         self._hulls: dict[tuple[int, int, int], list[tuple[float, float]]] = {}
+        self._decided: dict[tuple[Range, ...], bool] = {}
 
     def holds(self) -> bool:
         """Return whether the inequality is proven."""
@@ -72,7 +75,8 @@ class BlockProof:
     def _table(self, s: int, low: int, high: int) -> list[Point]:
         key = (s, low, high)
         if key not in self._tables:
-            self._tables[key] = [self._point(s, *vertex) for vertex in self.cone.vertices(*key)]
+            points = (self._point(s, *vertex) for vertex in self.cone.vertices(*key))
+            self._tables[key] = _joined(points)
             self._hulls[key] = _upper_hull([(q / UNIT, f / UNIT) for q, f in self._tables[key]])
         return self._tables[key]
 
@@ -105,11 +109,13 @@ class BlockProof:
             return True
         if relaxed:
             return False
-        near = [
-            [(q, f, top - v) for (q, f), v in zip(table, column, strict=True) if top - v < excess]
-            for table, column, top in zip(tables, values, tops, strict=True)
-        ]
-        return self._none_positive(near, excess)
+        if (product := tuple(ranges)) not in self._decided:  # at ρ = 1 it is that of every secret
+            near = [
+                [(q, f, top - v) for (q, f), v in zip(table, column, strict=True) if top - v < excess]
+                for table, column, top in zip(tables, values, tops, strict=True)
+            ]
+            self._decided[product] = self._none_positive(near, excess)
+        return self._decided[product]
 
     def _none_positive(self, near: list[list[tuple[int, int, int]]], excess: int) -> bool:
         found = [(0, 0, 0)]
@@ -130,6 +136,15 @@ class BlockProof:
             high = sum(max(q for q, _, _ in other) for other in rest)
             found = _undominated(found, low, high)
         return all(f <= xlogx_units(q) for q, f, _ in found)
+
+
+def _joined(points: Iterable[Point]) -> list[Point]:
+    """Replace the points of a cell of q by one that is at least as hard: Lemma 1."""
+    highest: dict[int, int] = {}
+    for q, f in points:
+        cell = q >> CELL_BITS
+        highest[cell] = max(f, highest.get(cell, f))
+    return [(cell + 1 << CELL_BITS, f + (64 << CELL_BITS)) for cell, f in highest.items()]
 
 
 def _undominated(points: list[tuple[int, int, int]], low: int, high: int) -> list[tuple[int, int, int]]:
