@@ -33,7 +33,7 @@ from .polyopt_cone import Generators, Range
 
 SLOPE_BITS = 64
 CELL_BITS = BITS - 64
-"""Vertices whose q are this close, as all of a block are where lo = hi, are joined to one point."""
+"""A cell is 2^−64. Vertices whose q are this close, as where lo = hi, are joined to one point."""
 POINTS_PER_TICK = 1024
 """A look at the clock takes as long as some points."""
 MOST_COMBINED = 2_000_000
@@ -97,8 +97,14 @@ class BlockProof:
         return q, (f >> BITS) + 1 + 64 * (q - q_least)
 
     def _product_holds(self, ranges: list[Range], relaxed: bool = False) -> bool:
-        """Apply Lemma 2 to the product of the blocks (relaxed: by the splitting bound alone)."""
+        """Apply Lemma 2 to the product of the blocks (relaxed: by the splitting bound alone).
+
+        Its ends are moved outwards by less than a cell, so that at ρ = 1 it is that of every secret.
+        """
         tick()
+        ranges = [
+            (low >> CELL_BITS << CELL_BITS, -(-high >> CELL_BITS) << CELL_BITS) for low, high in ranges
+        ]
         tables = [self._table(s, *ends) for s, ends in enumerate(ranges)]
         hulls = [self._hulls[s, *ends] for s, ends in enumerate(ranges)]
         slope = int(_best_slope(hulls) * (1 << SLOPE_BITS))
@@ -109,7 +115,7 @@ class BlockProof:
             return True
         if relaxed:
             return False
-        if (product := tuple(ranges)) not in self._decided:  # at ρ = 1 it is that of every secret
+        if (product := tuple(ranges)) not in self._decided:
             near = [
                 [(q, f, top - v) for (q, f), v in zip(table, column, strict=True) if top - v < excess]
                 for table, column, top in zip(tables, values, tops, strict=True)
