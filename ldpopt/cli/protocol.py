@@ -61,6 +61,7 @@ def protocol(
     """
     from ldpopt.core.files import write_whole
     from ldpopt.protocol import Policy, run_protocol
+    from ldpopt.protocol.session import LONGEST
     from ldpopt.report.protocol_page import facts, views, write_page
     from ldpopt.tables.batches import open_table
     from ldpopt.tables.recoded import Recoded
@@ -80,7 +81,7 @@ def protocol(
             if count is not None:
                 count(done, total, stage)
 
-        length = -(-max(longest, 1) // ROOM) * ROOM
+        length = min(LONGEST, ROOM * (longest // ROOM + 1))
         outcome = run_protocol(rows, names, policy, workers=jobs, length=length, progress=progress)
     table_of_rows = [row for row, times in sorted(outcome.rows.items()) for _ in range(times)]
     if as_json:

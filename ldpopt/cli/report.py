@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ldpopt.cli.options import Force, OwnProblem, know
-from ldpopt.cli.terminal import check_output, counting, say, tell
+from ldpopt.cli.terminal import Counting, check_output, counting, say, tell
 from ldpopt.core.exact import OPEN, ExitCode
 
 SILENT = "no claim"
@@ -74,23 +74,15 @@ def report(
         check_output(recorded, force, *results)
     know(problem)
     with counting("report") as count:
-
-        def step(name: str) -> None:
-            if count is not None:
-                count(0, None, name)
-
-        def progress(finished: int, total: int) -> None:
-            if count is not None:
-                count(finished, total, "trade-off curve")
-
+        show: Counting = count or (lambda *_: None)
         parts = write_page(
             results,
             out,
             curve_seconds=curve_seconds,
             time_limit=limits.left(),
             registry=recorded,
-            progress=progress,
-            step=step,
+            progress=lambda finished, total: show(finished, total, "trade-off curve"),
+            step=lambda name: show(0, None, name),
         )
     named = list(zip(map(str, results), parts, strict=True))  # of a public file without its directory
     states = [
@@ -100,8 +92,8 @@ def report(
         code: ", ".join(path for path, state in states if state is STATES[code][0]) for code in STATES
     }
     wrong = "; ".join(f"{STATES[code][1]}: {paths}" for code, paths in found.items() if paths)
-    several = "s" if len(parts) > 1 else ""
-    say(f"wrote {out}: {len(parts)} result{several}, {wrong or 'every claim verified'}")
+    said = wrong or "every claim verified"
+    say(f"wrote {out}: {len(parts)} result{'s' * (len(parts) > 1)}, {said}")
     if recorded is not None:
         say(f"wrote {recorded}: fill in what is null before you hand it in")
     private = [path for path, part in named if part.internal]

@@ -303,12 +303,7 @@ def _count(line: Line, reader: Reader, this: Round, reporter: Reporter, patience
         return counted
 
 
-RUNS = {
-    "users": run_users,
-    "shuffler": run_shuffler,
-    "curator": run_curator,
-    "analyst": run_analyst,
-}
+RUNS = {"users": run_users, "shuffler": run_shuffler, "curator": run_curator, "analyst": run_analyst}
 
 
 def main() -> None:

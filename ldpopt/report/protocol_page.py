@@ -32,15 +32,13 @@ def views(outcome: Outcome) -> list[tuple[str, str, str]]:
 
 def facts(outcome: Outcome) -> dict[str, str]:
     """Say what was released, what is proven and measured of it, and what went wrong."""
-    kept = (f"{name}: {', '.join(values)}" for name, values in outcome.kept.items())
-    incidents = (f"{by}: {kind}, {detail}" for by, kind, detail in outcome.incidents)
     said = {
         "released": ", ".join(outcome.released)
         or "nothing: no column is proven to be within the budget",
-        "kept": "; ".join(kept),
+        "kept": "; ".join(f"{name}: {', '.join(values)}" for name, values in outcome.kept.items()),
         "proven": outcome.proven,
         "measured": outcome.measured,
-        "incidents": "; ".join(incidents) or "none",
+        "incidents": "; ".join(": ".join(incident) for incident in outcome.incidents) or "none",
         "seconds": ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in outcome.seconds.items()),
     }
     return {name: text for name, text in said.items() if text}

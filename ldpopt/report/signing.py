@@ -140,9 +140,8 @@ def ledger(path: str, made: Design) -> list[Fact]:
     found = releases(path, made)
     if not found:
         return [Fact("Releases", "none is in the ledger")]
-    people = [f" ({r.population})" if r.population else "" for r in found]
-    facts = zip(found, people, strict=True)
-    return [Fact(f"Released on {r.date}{of}", r.file, f"SHA-256 {r.sha256}") for r, of in facts]
+    names = (f"Released on {r.date}{f' ({r.population})' * bool(r.population)}" for r in found)
+    return [Fact(name, r.file, f"SHA-256 {r.sha256}") for name, r in zip(names, found, strict=True)]
 
 
 def _beware(path: str, made: Design) -> Iterator[str]:
@@ -323,10 +322,10 @@ def away(made: AnyDesign) -> str:
     """Say whether reports give groups away, of people whose reports are drawn at random."""
     groups = "values" if made.domain.public is None else "combinations of values"
     if made.ldp_level <= MILLION:
-        factor = factor_at_most(made.ldp_level)
         return (
             f"Nobody’s report gives their group away: a report that one of the {made.inputs:,} {groups} "
-            f"gives, all others give, too, and none more than {factor} times as often as another"
+            f"gives, all others give, too, and none more than {factor_at_most(made.ldp_level)} times as "
+            "often as another"
         )
     often = "never" if math.isinf(made.ldp_level) else "a million times less often"
     return (
