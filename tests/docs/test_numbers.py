@@ -32,7 +32,7 @@ from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.priors import Dirichlet
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems import SetOptimum, UEConditional
-from ldpopt.problems.table_problem import RobustPrivacy, secret_ceiling
+from ldpopt.problems.table_problem import RobustPrivacy, ceiling_of
 from ldpopt.solvers.finite_protocol import best_protocol
 from ldpopt.solvers.guaranteed_information import max_min_information
 from ldpopt.tables.datasets import adult_features
@@ -153,7 +153,7 @@ def drawn(a1):
 
 def secret_bound(table):
     F = problem("polyopt", epsilon=1.0, p_hat=table, n=1000).uncertainty
-    return secret_ceiling(F, RobustPrivacy.against(F, 1.0).question)["ceiling"]
+    return ceiling_of(F.secrets, RobustPrivacy.against(F, 1.0).question)["ceiling"]
 
 
 def within_ball(table, radius):
