@@ -13,7 +13,7 @@ import pytest
 from future_exposure import statistical_exposure_ceiling
 
 from ldpopt import problem, solve
-from ldpopt.experiments import optimal_protocols, optimal_squares, rldp_significance
+from ldpopt.experiments import optimal_protocols, optimal_squares, robust_study
 from ldpopt.measures.estimation_fidelity import phi_bound, printed_phi_bound
 from ldpopt.measures.exposure_from_marginals import ThresholdSearch, best_choice
 from ldpopt.measures.exposure_of_future_users import (
@@ -216,7 +216,9 @@ def wide_table():
 
 def lost_by_caution(method):
     """Percent of the mean utility of Figure 8's 200 tables that a smaller α costs at ε = 0.1."""
-    high, low = (rldp_significance.measure(method, alpha, 0.1, 5, 200)["mean"] for alpha in (0.1, 1e-4))
+    high, low = (
+        robust_study.mean_utility(method, 0.1, 200, 5, alpha=alpha)["mean"] for alpha in (0.1, 1e-4)
+    )
     return 100 * (1 - low / high)
 
 
@@ -304,7 +306,12 @@ STATED = [
     ("anonymity.md", "census table {} have", "671", lambda: rare_rows(4)),
     ("anonymity.md", "that fewer than {} rows share", "33", lambda: math.ceil(0.001 * 32_561)),
     ("anonymity.md", "work class {} rows are exposed", "61", lambda: rare_rows(3)),
-    ("fidelity.md", "({} rays, a singular design)", "4,120", lambda: SecretCone(SIX, 1.0).size()),
+    (
+        "fidelity.md",
+        "({} rays, a singular design)",
+        "4,120",
+        lambda: SecretCone(SIX, 1.0).rays().shape[1],
+    ),
     ("fidelity.md", "2 × 3 cells has the error {}, proven", "4.0368", first_cell),
     ("fidelity.md", "({} rays). Beyond", "58,663", problem("polyopt", **NEAR).cone.size),
     slow("fidelity.md", "({} beside the step mechanism for K ≤ 200)", "47", squares),
