@@ -73,6 +73,11 @@ class BlockCone:
             )
 
     @property
+    def hides_all(self) -> bool:
+        """Whether it is the cone of ε-LDP: never, as the distribution is partly known."""
+        return False
+
+    @property
     def shape(self) -> tuple[int, int]:
         """The number of secrets s and of public values u."""
         return self.p_min.shape[0], self.p_min.shape[1]

@@ -79,6 +79,11 @@ class SecretCone:
                 boxes.append(Box(low, high))
         return tuple(boxes)
 
+    @property
+    def hides_all(self) -> bool:
+        """Whether all inputs are different secrets."""
+        return len(self.blocks) == self.dimension
+
     def size(self) -> int:
         """Return how many generators :meth:`rays` lists."""
         return len(self.boxes) * 2**self.dimension

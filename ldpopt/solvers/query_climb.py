@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import attrgetter, itemgetter
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -17,10 +18,13 @@ from ldpopt.core.forms.query_program import QueryProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.solvers._query_columns import Climbed, determining
+from ldpopt.solvers._query_columns import Climbed, determining, once
+from ldpopt.solvers._query_descent import Descent, Spectrum
 from ldpopt.solvers._query_interior import CENTRED, Optimum, QueryInterior
 from ldpopt.solvers.query_design import MOST_INPUTS
 
+MOST_HIDDEN = 512
+"""Inputs under ε-LDP for which the checker computes error and bound within its minute."""
 OUTPUTS = 3
 """The most outputs per input."""
 IMPROVED, PATIENCE = 0.02, 10
@@ -28,30 +32,43 @@ IMPROVED, PATIENCE = 0.02, 10
 
 
 class QueryClimb(Solver[QueryProgram]):
-    """An interior-point method over columns that climbs find; without proof."""
+    """An interior-point method over columns that climbs find; with a bound under ε-LDP alone."""
 
     name: ClassVar[str] = "query-climb"
 
     def accepts(self, form: QueryProgram) -> Literal[True] | str:
         """Accept tables whose error can be certified."""
-        if (k := form.cone.dimension) > MOST_INPUTS:
-            return f"{k} > {MOST_INPUTS} inputs take too long to certify"
+        most = MOST_HIDDEN if form.cone.hides_all else MOST_INPUTS
+        if (k := form.cone.dimension) > most:
+            return f"{k} > {most} inputs take too long to certify"
         return True
 
     def run(self, form: QueryProgram, limits: Limits) -> FormSolution:
-        """Climb, and keep what every round finds."""
+        """Descend where that is possible, then climb; keep what every round finds."""
         limits.check()
-        epsilon = form.cone.epsilon
+        epsilon, bound, proof = form.cone.epsilon, form.least, None
         columns = Climbed(form.cone, form.prior, form.queries, epsilon, limits.generator())
 
         def solution(answer: Answer) -> FormSolution:
             stats = {"columns": float(len(columns.taken)), "outputs": float(answer.matrix.shape[1])}
-            return FormSolution(Status.GAP, answer.matrix, answer.value, form.least, None, stats)
+            return FormSolution(Status.GAP, answer.matrix, answer.value, bound, proof, stats)
 
         def keep(answer: Answer) -> None:
-            limits.keep(answer.value, form.least, lambda: solution(answer))
+            limits.keep(answer.value, bound, lambda: solution(answer))
 
-        return solution(best_climbed(form.prior, form.queries, epsilon, columns, limits.expired, keep))
+        descended: list[Answer] = []
+        if form.cone.hides_all:
+            spectrum = Spectrum(form)
+            bound, proof = max((bound, proof), spectrum.bound(), key=itemgetter(0))
+            descent = Descent(form, spectrum.first_sets(limits.generator()))
+            while descent.round(limits.expired):
+                keep(Answer(descent.W, descent.value))
+            descended = [Answer(descent.W, descent.value)]
+            if form.cone.dimension > MOST_INPUTS:
+                return solution(*descended)  # pricing by an interior point takes longer than it gains
+            columns.taken = once(np.vstack([columns.taken, descent.W.T]))
+        climbed = best_climbed(form.prior, form.queries, epsilon, columns, limits.expired, keep)
+        return solution(min([climbed, *descended], key=attrgetter("value")))
 
 
 class Answer(NamedTuple):
@@ -83,7 +100,12 @@ def best_climbed(
     best: Answer | None = None
     centred, values = 0.01, [math.inf] * PATIENCE
     for _ in range(200):
-        now = program.solve(columns.taken, centred, expired)
+        try:
+            now = program.solve(columns.taken, centred, expired)
+        except np.linalg.LinAlgError:  # the columns of some weight leave open what no query asks for
+            if best is None:
+                raise
+            break
         kept, fewer = _fewer(program, columns.taken, now)
         if best is None or fewer.value < best.value:
             best = Answer(determining(kept, fewer.weights, p, epsilon), fewer.value)

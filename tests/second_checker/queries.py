@@ -11,7 +11,7 @@ from second_checker.fidelity import inverted
 from second_checker.intervals import both, interval, top
 from second_checker.reading import demand, epsilon, keys, matrix, numbers
 
-MOST_INPUTS = 9
+MOST_INPUTS, MOST_SPREAD = 9, 32
 FINE = 2**100
 
 
@@ -58,11 +58,14 @@ def claims(found):
             clear = sum(dot(p, [x * x for x in c]) - dot(p, c) ** 2 for c in queries)
             yield "bound", bound <= clear
         else:
-            demand(len(Y) == len(queries), "a row per query")
+            demand(0 <= len(Y) - len(queries) <= len(p), "a row per query, and at most one per input")
             demand(len(Y[0]) == len(beta) == len(p), "an entry per input")
             if robust is not None:
                 yield "cone", polyopt.in_cone(W, robust, "distinct")
-            yield "bound", proven(p, queries, Y, beta, bound, generators(secrets, e, robust))
+            vectors = generators(secrets, e, robust)
+            E = Fraction(math.ceil(top(iv.exp(interval(e))) * FINE), FINE)
+            spread = robust is None and len(set(secrets)) == len(p) and ratio(p, E)
+            yield "bound", proven(p, queries, Y, beta, bound, vectors, spread)
     if robust is not None:
         yield from audit(found, W, robust)
     else:
@@ -102,14 +105,46 @@ def generators(secrets, e, robust):
     return polyopt.cone_rays(robust, "distinct")
 
 
-def proven(p, queries, Y, beta, bound, vectors):
-    """Whether bound ≤ (Σ c·y)²/Σβ, and Σ (y·T)² ≤ (β·T)(p·T) for every T."""
+def ratio(p, E):
+    """The largest Var T / (p·T)² over T with entries 1 and E: by the share p(S) of the entries E."""
+    k = len(p)
+    if min(p) <= 0:
+        return False
+    shares = [Fraction(m, k) for m in range(k + 1)] if len(set(p)) == 1 else [1 / (E + 1)]
+    return max(x * (1 - x) * (E - 1) ** 2 / (1 + x * (E - 1)) ** 2 for x in shares)
+
+
+def semidefinite(M):
+    """Whether xᵀMx ≥ 0 for all x: by elimination, without rounding."""
+    M = [list(row) for row in M]
+    for i, lead in enumerate(M):
+        if lead[i] < 0 or (lead[i] == 0 and any(lead[i:])):
+            return False
+        for row in M[i + 1 :]:
+            if row[i]:
+                factor = row[i] / lead[i]
+                row[i:] = [a - factor * b for a, b in zip(row[i:], lead[i:], strict=True)]
+    return True
+
+
+def proven(p, queries, Y, beta, bound, vectors, spread):
+    """Whether bound ≤ (Σ c·y)²/Σβ, and Σ (y·T)² ≤ (β·T)(p·T) for every T.
+
+    With many inputs the latter follows from Σ (y·T)² ≤ λ/τ Var T, β ≥ λp, Var T ≤ τ (p·T)².
+    """
     rows = [[x - sum(row) / len(row) for x in row] for row in Y]
-    gain = sum(dot(c, y) for c, y in zip(queries, rows, strict=True))
+    gain = sum(dot(c, y) for c, y in zip(queries, rows, strict=False))
     if sum(beta) <= 0 or gain <= 0 or bound * sum(beta) > gain * gain:
         return False
     if vectors is None:
-        return None
+        if not spread or len(p) > MOST_SPREAD:
+            return None
+        level = min(b / x for b, x in zip(beta, p, strict=True)) / spread
+        left = [[level * ((x == z) * p[x] - p[x] * p[z]) for z in range(len(p))] for x in range(len(p))]
+        for y in rows:
+            for row, a in zip(left, y, strict=True):
+                row[:] = [m - a * b for m, b in zip(row, y, strict=True)]
+        return semidefinite(left) or None
     return both(
         *(
             dot(beta, T) >= 0 and sum(dot(y, T) ** 2 for y in rows) <= dot(beta, T) * dot(p, T)

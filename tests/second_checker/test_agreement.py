@@ -15,7 +15,7 @@ from ldpopt import problem, solve
 from ldpopt.checker.frame import KINDS
 from ldpopt.checker.kernel.proofs.dirichlet_points import UNIT, prior_points
 from ldpopt.core.form import relative_gap
-from second_checker import COVERED, opinion
+from second_checker import COVERED, opinion, queries
 from second_checker.asymptotic import classes_of, utility, utility_of_classes
 from second_checker.intervals import bottom, top
 from second_checker.points import points_of, renamed
@@ -151,6 +151,16 @@ def test_larger_files(kind, params):
     step = 1e-6 if kind == "robust-fidelity" else -1e-6
     forged = document | {"bound": document["bound"] + step, "value": document["value"] + step}
     assert "verified" not in (judged(forged), opinion(json.dumps(forged)))
+
+
+def test_many_inputs_and_queries():
+    """Too many corners to list: both prove the bound by one number, and no better one."""
+    document = larger("robust-fidelity", {"epsilon": 1.0, "prior": [[1 / 22]] * 22})
+    assert judged(document) == "verified"
+    assert dict(queries.claims(document))["bound"] is True
+    forged = document | {"bound": document["bound"] * (1 + 1e-6)}
+    assert judged(forged) == "refuted"
+    assert dict(queries.claims(forged))["bound"] is False
 
 
 def test_renamed_points_and_classes_of_columns_agree():

@@ -175,7 +175,8 @@ def bound_below(question: Queries, proof: dict[str, Any] | None) -> Fraction | N
     def dominated(form: QuadraticForm) -> bool:
         if question.robust is not None:
             return dominated_on_polyopt(form, question.robust)
-        return form.on_corners(question.secrets, exp_above(question.epsilon))
+        E, every = exp_above(question.epsilon), len(set(question.secrets)) == len(question.p)
+        return (every and form.on_spread(E)) or form.on_corners(question.secrets, E)
 
     return dual_error(question.p, question.queries, proof["Y"], proof["beta"], dominated)
 
@@ -185,9 +186,11 @@ def _bound(case: Case) -> Iterator[Claim]:
     members = "mechanism of this privacy"
     if proof is not None:
         k, r = len(question.p), len(question.queries)
-        if (len(proof["Y"]), len(proof["Y"][0]), len(proof["beta"])) != (r, k, k):
+        rows = len(proof["Y"])
+        if not r <= rows <= r + k or {len(proof["Y"][0]), len(proof["beta"])} != {k}:
             raise UnreadableError(
-                f"certificate.proof must have {r} rows of {k} entries as Y, and {k} entries of beta"
+                f"certificate.proof must have {r} to {r + k} rows of {k} entries as Y, and {k} entries "
+                f"of beta, not {rows} rows"
             )
         if question.robust is not None:
             members = "mechanism within the PolyOpt cone"

@@ -14,6 +14,10 @@ from ldpopt.core.validate import Array
 class ClimbedCone(Cone, Protocol):
     """A cone over which linear functions are maximised without listing its rays."""
 
+    @property
+    def hides_all(self) -> bool:
+        """Whether it is {T ≥ 0 : T_x ≤ e^ε T_z} for all x and z: ε-LDP."""
+
     def best(self, directions: Array) -> Iterator[Array]:
         """Yield, part by part of the cone, a ray T of largest c·T for every direction c, one per row.
 

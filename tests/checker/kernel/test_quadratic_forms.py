@@ -9,6 +9,7 @@ import pytest
 from ldpopt.checker.kernel.budget import UndecidedError
 from ldpopt.checker.kernel.proofs.private_cone import boxes
 from ldpopt.checker.kernel.proofs.quadratic_forms import QuadraticForm, centred
+from ldpopt.checker.kernel.whole_matrices import product as matrix_product
 
 E = Fraction(21, 8)
 
@@ -71,3 +72,58 @@ def test_too_many_corners():
         none.on_corners(range(22), E)
     few = QuadraticForm([Fraction(0)] * 21, [[Fraction(0)] * 21], [Fraction(-1)] * 21)
     assert few.on_corners(range(21), E) is False
+
+
+def polar(p, C):
+    """The rows of a proof by the singular values of C D^½ Π, rounded, in fractions that sum to 0."""
+    A = (C - (C @ p)[:, None]) * np.sqrt(p)
+    U, _, V = np.linalg.svd(A, full_matrices=False)
+    return centred((U[:, : len(p) - 1] @ V[: len(p) - 1] * np.sqrt(p)).round(12).tolist())
+
+
+@pytest.mark.parametrize("uniform", [True, False])
+def test_one_number_for_all_corners(uniform):
+    """It passes where β is just above τp, and nothing passes that some corner refutes."""
+    rng = np.random.default_rng(5)
+    for k in (2, 3, 6, 9):
+        counts = [1] * k if uniform else rng.integers(1, 9, k).tolist()
+        p = [Fraction(int(n), int(sum(counts))) for n in counts]
+        rows = polar(np.array(counts) / sum(counts), np.tri(k))
+        shares = [Fraction(m, k) for m in range(k + 1)] if uniform else [1 / (E + 1)]
+        most = max(x * (1 - x) * (E - 1) ** 2 / (1 + x * (E - 1)) ** 2 for x in shares)
+        for factor, passes in ((1 + Fraction(1, 10**8), True), (1 - Fraction(1, 10**8), False)):
+            form = QuadraticForm(p, rows, [factor * most * x for x in p])
+            assert form.on_spread(E) is passes
+            assert not passes or form.on_corners(range(k), E)
+            if uniform:  # some corner attains τ
+                assert form.on_corners(range(k), E) is passes
+        for _ in range(20):
+            drawn = centred(rng.normal(size=(2, k)).tolist())
+            price = [Fraction(x) for x in rng.exponential(4, k).tolist()]
+            form = QuadraticForm(p, drawn, price)
+            assert form.on_corners(range(k), E) or not form.on_spread(E)
+
+
+def test_one_number_needs_its_assumptions():
+    """Rows that do not sum to 0, an input without probability, weights, negative prices."""
+    p, half = [Fraction(1, 2)] * 2, Fraction(1, 2)
+    rows, price = [[Fraction(1), Fraction(-1)]], [Fraction(9)] * 2
+    assert QuadraticForm(p, rows, price).on_spread(E)
+    assert not QuadraticForm(p, [[Fraction(1), Fraction(0)]], price).on_spread(E)
+    assert not QuadraticForm([Fraction(1), Fraction(0)], rows, price).on_spread(E)
+    assert not QuadraticForm([half, half / 2], rows, price).on_spread(E)
+    assert not QuadraticForm(p, rows, price, [half]).on_spread(E)
+    assert not QuadraticForm(p, rows, [Fraction(-1), Fraction(100)]).on_spread(E)
+
+
+def test_products_of_whole_numbers():
+    rng = np.random.default_rng(0)
+    for n, inner, m, bits in ((1, 1, 1, 1), (3, 5, 2, 8), (2, 3, 7, 200)):
+        scale = 1 << bits
+        A, B = (
+            [[int(x * 1000) * scale // 7 for x in row] for row in rng.normal(size=shape)]
+            for shape in ((n, inner), (m, inner))
+        )
+        assert matrix_product(A, B) == [[dot(a, b) for b in B] for a in A]
+    assert matrix_product([[0, 0]], [[0, 0], [-1, 1]]) == [[0, 0]]
+    assert matrix_product([[-4]], [[2], [-2]]) == [[-8, 8]]

@@ -13,10 +13,10 @@ Lemma 2 (:func:`clear_error`). No mechanism has an error below Σ_i A_i, A_i = �
 that of the data as they are. Proof. y_x = p_x (c_x − c·p) sums to 0 and has c·y = A; and yᵀJy ≤ Σ_y Σ_x
 p_x (c_x − c·p)² w_y(x) = A by Cauchy–Schwarz. ∎
 
-Lemma 3 (:func:`dual_error`). Let y_1 … y_r sum to 0, and Σ_i (y_i·T)² ≤ (β·T)(p·T) with β·T ≥ 0 for all
-T of a cone. Then no mechanism with columns in it has an error below (Σ_i c_i·y_i)²/Σβ. Proof. By Lemma 1
-and Cauchy–Schwarz (Σ_i c_i·y_i)² ≤ error · Σ_i y_iᵀJy_i; and Σ_i y_iᵀJy_i ≤ Σβ by Lemma 1 of
-``quadratic_forms.py``. ∎
+Lemma 3 (:func:`dual_error`). Let y_1, y_2, … sum to 0, one for each query and some for queries c_i = 0.
+Let Σ_i (y_i·T)² ≤ (β·T)(p·T) with β·T ≥ 0 for all T of a cone. Then no mechanism with columns in it has
+an error below (Σ_i c_i·y_i)²/Σβ. Proof. By Lemma 1 and Cauchy–Schwarz (Σ_i c_i·y_i)² ≤ error · Σ_i
+y_iᵀJy_i; and Σ_i y_iᵀJy_i ≤ Σβ by Lemma 1 of ``quadratic_forms.py``. ∎
 
 Lemma 4 (:func:`dominated_on_polyopt`). Γ(T) − β·T is convex, so the generators of the PolyOpt cone
 suffice (``polyopt_cone.py``). ∎
@@ -56,14 +56,14 @@ def dual_error(
     Args:
         p: the distribution of the inputs.
         queries: the c_i, one per row.
-        Y: a row per query; their means are taken off.
+        Y: a row per query, and some more if that helps; their means are taken off.
         beta: β, an entry per input.
         dominated: decides the inequality of Lemma 3 on the cone where the columns lie.
     """
     rows, paid = centred(Y), list(map(Fraction, beta))
     spent = sum(paid, Fraction(0))
     gain = sum(
-        (sum(map(mul, c, y), Fraction(0)) for c, y in zip(queries, rows, strict=True)), Fraction(0)
+        (sum(map(mul, c, y), Fraction(0)) for c, y in zip(queries, rows, strict=False)), Fraction(0)
     )
     if spent <= 0 or gain <= 0 or not dominated(QuadraticForm(p, rows, paid)):
         return None

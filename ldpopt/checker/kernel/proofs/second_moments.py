@@ -9,12 +9,12 @@ Neumann series, so S is, and S⁻¹ = R (I + F)⁻¹ = R − R F (I + F)⁻¹. �
 Numbers are whole multiples of 2^−bits. M is not: with q_y = p·w_y each 1/q_y is rounded down to a
 multiple, so every entry of M is off by at most Σ_y W_iy W_jy 2^−bits ≤ 2^−bits (a row of W sums to 1),
 and rounding the sum adds another 2^−bits. The residual of M is that of the rounded matrix plus at most
-2·K·2^−bits ‖R‖. Norms are bounded by sums of absolute values.
+2·K·2^−bits ‖R‖.
 
 Lemma (turned rows). Let every row of A and of B be the row above it, turned by one place. Then
 (A Bᵀ)_ij = Σ_y A_iy B_jy depends on j − i alone, so that every row of A Bᵀ is the one above it, turned;
-and Aᵀ is such a matrix. ∎ So one row of a product gives all, and an inverse is sought as one row r: with
-s the first row of S, (S R)_ij is the entry j − i of the cyclic convolution of s and r.
+and Aᵀ is such a matrix. ∎ So one row of a product gives all, and a float inverse is sought as one row r:
+with s the first row of S, (S R)_ij is the entry j − i of the cyclic convolution of s and r.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ import cmath
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..budget import reserve, tick
 from ..fixed_point import BITS, dyadic_rows
+from ..whole_matrices import product
 
-PRECISIONS = (BITS, 4 * BITS, 16 * BITS)
+PRECISIONS = (BITS // 2, BITS, 4 * BITS, 16 * BITS)
 """The bits that are tried, in this order."""
 LEAST_GAIN = 60
 """An enclosure is accepted if its radius is at most 2^−60 times the largest entry of R."""
@@ -120,16 +121,13 @@ def phi_matrix(matrix: Sequence[Sequence[float]]) -> Enclosed | None:
 def _inverse(S: list[list[int]], bits: int, blur: Fraction) -> Enclosed | None:
     """Enclose the inverse of a matrix within ``blur`` of S in the Frobenius norm."""
     one = 1 << bits
-    R = _turned_inverse(S[0], bits) if _is_turned(S) else None
-    R = R or _eliminated(S, bits)
+    R = _refined(S, bits) or _eliminated(S, bits)
     if R is None:
         return None
     found = _product(S, list(zip(*R, strict=True)), 0)
-    off = sum(
-        abs(entry - (i == j) * one * one) for i, row in enumerate(found) for j, entry in enumerate(row)
-    )
-    size = Fraction(sum(abs(entry) for row in R for entry in row), one)
-    residual = Fraction(off, one * one) + blur * size
+    off = [[entry - (i == j) * one * one for j, entry in enumerate(row)] for i, row in enumerate(found)]
+    size = Fraction(_norm_above(R), one)
+    residual = Fraction(_norm_above(off), one * one) + blur * size
     if residual >= Fraction(1, 2):
         return None
     radius = 2 * size * residual
@@ -137,6 +135,11 @@ def _inverse(S: list[list[int]], bits: int, blur: Fraction) -> Enclosed | None:
     if radius > largest / (1 << LEAST_GAIN):
         return None
     return Enclosed(R, bits, radius)
+
+
+def _norm_above(rows: Sequence[Sequence[int]]) -> int:
+    """Bound the Frobenius norm from above."""
+    return math.isqrt(sum(_dot(row, row) for row in rows)) + 1
 
 
 def _is_turned(rows: Sequence[Sequence[int]]) -> bool:
@@ -149,43 +152,44 @@ def _is_turned(rows: Sequence[Sequence[int]]) -> bool:
 
 def _product(A: Sequence[Sequence[int]], B: Sequence[Sequence[int]], shift: int) -> list[list[int]]:
     """Compute A Bᵀ, every entry divided by 2^shift and rounded down."""
-    if _is_turned(A) and _is_turned(B):
-        tick()
-        return _turns([_dot(A[0], b) >> shift for b in B])
-    found = []
-    for a in A:
-        tick()
-        found.append([_dot(a, b) >> shift for b in B])
-    return found
+    turned = _is_turned(A) and _is_turned(B)
+    found = [[x >> shift for x in row] for row in product(A[:1] if turned else A, B)]
+    return _turns(found[0]) if turned else found
 
 
-def _turns(first: list[int]) -> list[list[int]]:
+def _turns(first: list[Any]) -> list[list[Any]]:
     return [first[-i:] + first[:-i] if i else first for i in range(len(first))]
 
 
-def _turned_inverse(s: list[int], bits: int) -> list[list[int]] | None:
-    """Invert a matrix of turned rows approximately; None where floats give no start.
+def _refined(S: list[list[int]], bits: int) -> list[list[int]] | None:
+    """Invert approximately by Newton's method R ← 2 R − R S R from floats; None where that fails.
 
-    Newton's method r ← 2 r − r ∗ s ∗ r, from the inverse of the discrete Fourier transform in floats;
-    the caller measures the error.
+    The caller measures the error.
     """
-    k, one = len(s), 1 << bits
-    r = _float_inverse([entry / one for entry in s])
-    if r is None:
+    one = 1 << bits
+    floats = [[entry / one for entry in row] for row in S]
+    start = _float_circulant(floats[0]) if _is_turned(S) else _float_eliminated(floats)
+    if start is None:
         return None
-    rows = _turns([int(entry * 2.0**60) << bits >> 60 for entry in r])
+    R = [[int(entry * 2.0**60) << bits >> 60 for entry in row] for row in start]
     for _ in range(bits.bit_length()):
-        tick()
-        reflected = list(zip(*rows, strict=True))
-        left = [2 * one * (i == 0) - (_dot(s, column) >> bits) for i, column in enumerate(reflected)]
-        better = _turns([_dot(left, column) >> bits for column in reflected])
-        if max(abs(a - b) for a, b in zip(better[0], rows[0], strict=True)) <= k:
-            return better
-        rows = better
-    return rows
+        left = _product(S, list(zip(*R, strict=True)), bits)
+        twice = [[-entry for entry in row] for row in left]
+        for i, row in enumerate(twice):
+            row[i] += 2 * one
+        better = _product(R, list(zip(*twice, strict=True)), bits)
+        change = max(
+            abs(a - b)
+            for row, other in zip(better, R, strict=True)
+            for a, b in zip(row, other, strict=True)
+        )
+        R = better
+        if change <= one >> bits * 3 // 8:  # what is left is about the square of that
+            return R
+    return None
 
 
-def _float_inverse(s: list[float]) -> list[float] | None:
+def _float_circulant(s: list[float]) -> list[list[float]] | None:
     """Invert under cyclic convolution, by the discrete Fourier transform."""
     k = len(s)
     roots = [cmath.exp(-2j * cmath.pi * i / k) for i in range(k)]
@@ -195,7 +199,25 @@ def _float_inverse(s: list[float]) -> list[float] | None:
         return None
     inverse = [1 / x for x in spectrum]
     found = [sum(map(complex.__mul__, _strided(roots, -j), inverse)).real / k for j in range(k)]
-    return found if all(map(math.isfinite, found)) else None
+    return _turns(found) if all(map(math.isfinite, found)) else None
+
+
+def _float_eliminated(rows: list[list[float]]) -> list[list[float]] | None:
+    """Invert by Gauss–Jordan elimination in place, without pivots: J is positive definite."""
+    k = len(rows)
+    for i in range(k):
+        tick()
+        lead = rows[i]
+        pivot = lead[i]
+        if not 0 < abs(pivot) < math.inf:
+            return None
+        lead[i] = 1.0
+        lead = rows[i] = [entry / pivot for entry in lead]
+        for j, row in enumerate(rows):
+            if j != i and (factor := row[i]):
+                row[i] = 0.0
+                rows[j] = [a - factor * b for a, b in zip(row, lead, strict=True)]
+    return rows if all(math.isfinite(entry) for row in rows for entry in row) else None
 
 
 def _strided(roots: list[complex], step: int) -> list[complex]:
