@@ -22,8 +22,8 @@ from ldpopt.measures.estimation_fidelity import block_size
 from ldpopt.measures.estimator_variance import MomentObjective
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
 from ldpopt.solvers._affine_prices import affine_proof
-from ldpopt.solvers._circulant_tree import MOST_INPUTS as CIRCULANT_INPUTS
-from ldpopt.solvers._circulant_tree import circulant_proof
+from ldpopt.solvers._phi_trees import MOST_INPUTS as TREE_INPUTS
+from ldpopt.solvers._phi_trees import phi_proof
 from ldpopt.solvers.optimal_design import MOST_INPUTS, certified, optimal_design
 
 MOST_CIRCULANT = 200
@@ -73,7 +73,7 @@ class Descent(Solver[MatrixProgram]):
 def proven_bound(
     form: MatrixProgram, value: float, limits: Limits
 ) -> tuple[float, dict[str, Any] | None]:
-    """Return the form's own bound, or a better one: of free outputs, or of circulants alone.
+    """Return the form's own bound, or a better one: of free outputs, or of its family alone.
 
     Args:
         form: the matrix program.
@@ -81,9 +81,9 @@ def proven_bound(
         limits: when to stop.
     """
     objective = form.objective
-    circulant = form.family == "circulant" and objective.loss == "phi"
-    if circulant and 2 < form.k <= CIRCULANT_INPUTS and math.isfinite(value):
-        return circulant_proof(form.k, form.epsilon, value, form.bound, limits)
+    if objective.loss == "phi" and 2 < form.k <= TREE_INPUTS[form.family] and math.isfinite(value):
+        known = value <= form.bound * (1 + limits.gap / 4)
+        return (form.bound, form.proof) if known else phi_proof(form, value, limits)
     if objective.is_design and form.k <= MOST_INPUTS:
         with suppress(OutOfTime):
             design = optimal_design(objective.prior, objective.loss, form.epsilon, limits.expired)

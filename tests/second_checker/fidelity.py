@@ -18,7 +18,7 @@ from second_checker.reading import (
     whole,
     word,
 )
-from second_checker.squares import circulant_reaches, square_reaches
+from second_checker.squares import circulant_reaches, columns_reach, square_reaches
 
 MOST_INPUTS = 10
 """Larger matrices are not inverted, and 2^k corners not visited."""
@@ -41,8 +41,12 @@ def _phi(found):
     params, proof = found["params"], found["certificate"]["proof"]
     keys(params, {"inputs", "epsilon"})
     k, E = whole(params["inputs"], 2, 100_000), iv.exp(interval(epsilon(params)))
-    tree = bool(proof) and found["problem"] == "circulant-fidelity"
-    demand(tree or not proof, "no proof is needed")
+    trees = {
+        "circulant-fidelity": ("tree", circulant_reaches),
+        "square-fidelity": ("boxes", columns_reach),
+    }
+    name, tree = trees.get(found["problem"], ("", None))
+    demand(proof is None or set(proof) == {name}, "a proof of another kind")
     value = Fraction(found["value"])
     if found["problem"] == "broad-fidelity" and found["mechanism"] is None:
         answer = found.get("answer")
@@ -62,8 +66,8 @@ def _phi(found):
         yield from audit(found, W, range(k))
     if found["bound"] is not None:
         bound = Fraction(found["bound"])
-        plain = circulant_reaches(k, E, bound, proof) if tree else surely(bound, phi_star(k, E))
-        if not tree and plain is False and found["problem"] != "broad-fidelity":
+        plain = tree(k, E, bound, proof) if proof is not None else surely(bound, phi_star(k, E))
+        if proof is None and plain is False and found["problem"] != "broad-fidelity":
             plain = square_reaches(k, E, bound) if k <= MOST_INPUTS else None
         yield "bound", plain
 

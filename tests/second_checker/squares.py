@@ -125,24 +125,32 @@ def circulant_reaches(k, E, target, proof, most=7):
 
 
 def _leaves(k, tree):
-    """The leaves, each with its vector and its ranges of t; every cut must be inside its box."""
-    nodes = iter(tree)
+    """The leaves, each with its vector and its ranges of t."""
+
+    def vector(node):
+        keys(node, {"vector"})
+        demand(isinstance(node["vector"], list) and len(node["vector"]) in (0, k), "a vector")
+        return [number(x, -1e30, 1e30) for x in node["vector"]]
+
+    return _parts([(Fraction(0), Fraction(j > 0)) for j in range(k)], tree, "input", 1000, vector)
+
+
+def _parts(box, tree, axis, most, read):
+    """The leaves, each with its ranges; every cut must be inside its box."""
+    nodes, size = iter(tree), len(box)
 
     def parts(box):
         node = next(nodes, None)
         demand(isinstance(node, dict), "a node")
-        if "vector" in node:
-            keys(node, {"vector"})
-            vector = node["vector"]
-            demand(isinstance(vector, list) and len(vector) in (0, k), "a vector")
-            return [([number(x, -1e30, 1e30) for x in vector], box)]
-        keys(node, {"input", "at"})
-        i, at = whole(node["input"], 0, 1000), number(node["at"], 0, 1)
-        demand(i < k and box[i][0] < at < box[i][1], "a cut")
+        if "at" not in node:
+            return [(read(node), box)]
+        keys(node, {axis, "at"})
+        i, at = whole(node[axis], 0, most), number(node["at"], 0, 1)
+        demand(i < size and box[i][0] < at < box[i][1], "a cut")
         lower = parts([(a, at) if j == i else (a, b) for j, (a, b) in enumerate(box)])
         return lower + parts([(at, b) if j == i else (a, b) for j, (a, b) in enumerate(box)])
 
-    found = parts([(Fraction(0), Fraction(j > 0)) for j in range(k)])
+    found = parts(box)
     demand(next(nodes, None) is None, "the end of a tree")
     return found
 
@@ -159,4 +167,52 @@ def _proven(k, e, target, vector, box):
         image = [sum(z[i - j] * u[j] for j in range(k)) for i in range(k)]
         if (target - 1) * sum(x * x for x in image) > k * z[0] ** 2 * sum(u) ** 2:
             return False
+    return True
+
+
+# ---------------------------------------------------------------- all columns of a square mechanism
+
+
+def columns_reach(k, E, target, proof, most=4):
+    """Whether a tree of boxes of all columns proves φ ≥ target of square mechanisms."""
+    keys(proof, {"boxes"})
+    demand(isinstance(proof["boxes"], list) and proof["boxes"], "a tree")
+    if k > 30:
+        return None
+
+    def read(node):
+        keys(node, {"Y", "beta"})
+        demand(isinstance(node["Y"], list) and isinstance(node["beta"], list), "lists")
+        rows = [*node["Y"], node["beta"]]
+        demand(rows == [[]] or {len(rows) - 1, *map(len, rows)} == {k}, "k rows and k prices")
+        return [[number(x, -1e30, 1e30) for x in row] for row in rows]
+
+    leaves = _parts([(Fraction(0), Fraction(1))] * (k * k), proof["boxes"], "entry", 10_000, read)
+    if k > most:
+        return None
+    e = Fraction(math.ceil((top(E) - 1) * UNIT), UNIT)
+    return target > 1 and all(_columns_proven(k, e, target, *leaf) for leaf in leaves)
+
+
+def _columns_proven(k, e, target, rows, box):
+    """Whether a leaf proves it, or no point with ordered first row and column is inside."""
+    columns = [box[y * k : y * k + k] for y in range(k)]
+    *Y, beta = rows
+    if not Y:
+        (_, first), *others = box
+        apart = any(first <= low for low, _ in others)
+        apart = apart or any(all(low > 0 for low, _ in column) for column in columns)
+        down = [column[0] for column in columns[1:]]
+        pairs = [*itertools.pairwise(down), *itertools.pairwise(columns[0][1:])]
+        return apart or any(upper[1] <= lower[0] for upper, lower in pairs)
+    Y = [[x - sum(row) / k for x in row] for row in Y]
+    if sum(beta) <= 0 or (target - 1) * sum(beta) > sum(Y[i][i] for i in range(k)) ** 2:
+        return False
+    for column in set(map(tuple, columns)):
+        for t in itertools.product(*column):
+            T = [1 + e * x for x in t]
+            paid = sum(b * x for b, x in zip(beta, T, strict=True))
+            told = sum(sum(a * x for a, x in zip(row, T, strict=True)) ** 2 for row in Y)
+            if paid < 0 or told > paid * sum(T):
+                return False
     return True

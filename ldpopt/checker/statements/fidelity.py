@@ -8,7 +8,8 @@ This file says what is claimed; the lemmas and their proofs stand beside the fun
 | sup α ≤ value over {p ≥ p0} | ``supremum``: the vertices, and convexity for total variation |
 | no φ, α, sup α < bound | ``fidelity_bounds``: from the parameters, or from the numbers of a proof |
 | no φ < bound of circulants | ``circulant_phi_bound``: a tree of boxes, the corners of its leaves |
-| no φ < bound with K outputs | ``square_bound``: whole numbers of common inputs miss the best one |
+| no φ < bound with K outputs | ``square_phi_bound``: whole numbers of common inputs miss the best one |
+| the same, with a proof | ``square_phi_tree``: a tree of boxes of all columns, and their corners |
 
 All of it is decided in whole numbers and fractions, but for the convexity of ``supremum``, which is
 decided in enclosing intervals. e^ε is replaced by a rational just above it wherever a bound is claimed
@@ -45,6 +46,8 @@ from ..kernel.proofs.private_rows import (
 )
 from ..kernel.proofs.second_moments import phi_above
 from ..kernel.proofs.square_phi_bound import square_phi_reaches
+from ..kernel.proofs.square_phi_tree import TREE as COLUMN_BOXES
+from ..kernel.proofs.square_phi_tree import square_phi_proven
 from ..kernel.proofs.worst_alpha import loss_above, worst_alpha_above
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import (
@@ -70,6 +73,8 @@ LEAST = 1e-15
 P0 = Number(LEAST, 0.5)
 AFFINE = {"squares", "share", "beta"}
 """The keys of a proof whose numbers are affine functions of the probabilities."""
+TREES = {"circulant": {"tree"}, "square": {"boxes"}}
+"""The keys of a proof by a tree, for each family that has one."""
 ALL = "mechanism of this privacy, whatever its number of outputs,"
 TURNED = "circulant mechanism of this privacy"
 SQUARE = "mechanism of this privacy with as many outputs as inputs"
@@ -197,12 +202,16 @@ def _minimax_value(case: Case) -> Iterator[Claim]:
 def _phi_bound(case: Case) -> Iterator[Claim]:
     k, epsilon, family = case.question
     E, bound = exp_above(epsilon), Fraction(case.bound)
-    tree = (case.proof or {}).get("tree")
-    if tree is not None and family != "circulant":
-        raise UnreadableError(f"certificate.proof must have no tree for a {family} mechanism")
-    if tree is not None:
-        reached = partial(circulant_phi_reaches, k, E, bound, tree)
-        yield _bounded(case, lambda: bound if bound > 1 and reached() else None, "φ", TURNED)
+    if case.proof is not None:
+        if set(case.proof) != TREES.get(family):
+            raise UnreadableError(
+                "certificate.proof must be null, or have a tree for a circulant mechanism, or boxes for "
+                "a square one"
+            )
+        turned = family == "circulant"
+        reaches, about = (circulant_phi_reaches, TURNED) if turned else (square_phi_proven, SQUARE)
+        reached = partial(reaches, k, E, bound, case.proof["tree" if turned else "boxes"])
+        yield _bounded(case, lambda: bound if bound > 1 and reached() else None, "φ", about)
     elif family == "broad" or bound <= phi_bound(k, E):
         yield _bounded(case, partial(phi_bound, k, E), "φ", ALL)
     else:
@@ -322,7 +331,7 @@ SECTION = Section(
             _members,
             _phi_value,
             _phi_bound,
-            proof=Nullable(Record({}, {"tree": TREE})),
+            proof=Nullable(Record({}, {"tree": TREE, "boxes": COLUMN_BOXES})),
         ),
         "moment-program": _form(
             Record(
