@@ -19,11 +19,11 @@ from ldpopt.core.validate import Array
 from ldpopt.solvers._query_columns import gains
 from ldpopt.solvers._query_interior import QueryInterior
 
-MOST_INPUTS = {"circulant": 12, "square": 5}
+MOST_INPUTS = {"circulant": 12, "square": 4}
 """The most inputs for which there is a tree, for each family that has one."""
 MOST_CORNERS = 3_900_000
 """Corners of all leaves together: the checker visits them in some seconds."""
-MOST_LEAVES = {"circulant": 2_000, "square": 6_000}
+MOST_LEAVES = {"circulant": 2_000, "square": 12_000}
 CENTRED = 1e-10
 """The relative gap to which the design of a box of square mechanisms is found."""
 

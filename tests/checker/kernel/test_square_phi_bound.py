@@ -27,7 +27,7 @@ def columns(k: int, epsilon: float, rng: np.random.Generator) -> np.ndarray:
                 return W
 
 
-@pytest.mark.parametrize(("k", "epsilon"), [(4, 0.3), (6, 1.0)])
+@pytest.mark.parametrize(("k", "epsilon"), [(5, 0.3), (6, 1.0)])
 def test_no_mechanism_is_below(k: int, epsilon: float) -> None:
     """Local minima and random mechanisms lie above; φ* of all mechanisms lies below."""
     bound = float(square_phi_bound(k, epsilon))
