@@ -42,8 +42,9 @@ def test_square_mechanisms_below_the_step_mechanism(k: int, epsilon: float, targ
     """For small ε; in seconds of work, whatever else the machine does."""
     result = solve(problem("square-fidelity", inputs=k, epsilon=epsilon), time_limit=600, gap=1e-4)
     assert result.value <= target < estimation_fidelity.balanced_phi(k, epsilon, 1)
-    assert result.status is (Status.OPTIMAL if k == 4 else Status.GAP)
-    assert result.gap == pytest.approx(max(0.0, 1 - result.bound / result.value), abs=1e-9)
+    assert result.status is Status.GAP
+    assert result.gap == pytest.approx(1 - result.bound / result.value)
+    assert k != 4 or result.gap < 1e-4
     assert result.mechanism is not None
     assert result.mechanism.shape == (k, k)
     assert result.mechanism.epsilon() <= epsilon * (1 + 1e-12)
