@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import highspy
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from ldpopt.core import certify
@@ -136,11 +137,12 @@ def maximise(
 
 
 class Optimum(NamedTuple):
-    """An optimal basic solution: a mechanism's columns, its value, and the dual vector."""
+    """An optimal basic solution: a mechanism's columns, its value, the dual vector; which columns."""
 
     point: Columns
     value: float
     dual: Array
+    support: NDArray[np.intp]
 
 
 class ColumnLP:
@@ -207,7 +209,8 @@ class ColumnLP:
         rays = self.rays[:, support]
         theta = _polished(rays, weights[support])
         value = float(self.gains[support] @ theta)
-        return Optimum(Columns(theta, rays), value, np.array(solution.row_dual) * self._scale)
+        dual = np.array(solution.row_dual) * self._scale
+        return Optimum(Columns(theta, rays), value, dual, support)
 
     def _feasible(self) -> bool:
         status = self._model.getInfo().primal_solution_status

@@ -159,6 +159,31 @@ def covariance(W: Any, p: Any, n: float) -> Array:
     return (inverse_information(matrix, prior @ matrix) - np.outer(prior, prior)) / size
 
 
+def squared_error(W: Any, frequencies: Any, n: float) -> float:
+    """Compute E‖φ̂ − φ‖² of :func:`invert`, where φ are the frequencies of the n users themselves.
+
+    Each user of input x adds Var = Σ_y W_xy ‖A_y‖² − 1, so n E‖φ̂ − φ‖² = Σ_x φ_x (Σ_y W_xy ‖A_y‖² − 1)
+    (the loss of Lopuhaä-Zwakenberg et al. 2019, Definition 3.3). Over users drawn from P the trace of
+    :func:`covariance` is larger by the variance of φ, (1 − ‖P‖²)/n.
+
+    Args:
+        W: the mechanism.
+        frequencies: φ, a number at least 0 per input; they sum to 1.
+        n: the number of users.
+
+    >>> round(squared_error([[0.75, 0.25], [0.25, 0.75]], [0.5, 0.5], 100), 12)
+    0.015
+    """
+    matrix = matrix_of(W)
+    shares = validate.distribution("frequencies", frequencies)
+    if len(shares) != len(matrix):
+        raise InvalidInputError(
+            f"frequencies must have {len(matrix)} entries, one per input, not {len(shares)}"
+        )
+    size = validate.positive_number("n", n)
+    return float(shares @ (matrix @ (_inverse(matrix) ** 2).sum(axis=1) - 1)) / size
+
+
 class Intervals(NamedTuple):
     """Lower and upper ends of one interval per input value."""
 

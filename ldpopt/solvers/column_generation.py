@@ -8,7 +8,9 @@ dual vector: Σα + δ is a proven bound on the optimum (theory of column genera
 Plain duals of a degenerate program jump about, so prices are taken between them and the best proven
 dual vector (Wentges smoothing). For mutual information very many columns are nearly optimal, all
 with nearly the same P(S). The search starts with random columns that round a relaxation
-(:mod:`ldpopt.solvers._columns.relaxation`), whose dual vector is nearly optimal, too.
+(:mod:`ldpopt.solvers._columns.relaxation`), whose dual vector is nearly optimal, too. With many inputs
+a column stands for its rotations within groups (:mod:`ldpopt.solvers._columns.rotations`) until that
+yields nothing more.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import numpy as np
 
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram
+from ldpopt.core.highs import ColumnLP
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
@@ -28,7 +31,11 @@ from ldpopt.models.cones import SecretCone, has_boxes
 from ldpopt.models.pricing import InformationPricer, Mask, Pricer, pricer
 from ldpopt.solvers._columns.generation import Generation
 from ldpopt.solvers._columns.relaxation import Part, relax, sampled
+from ldpopt.solvers._columns.rotations import RotatedLP, Rotations, rotations
 from ldpopt.solvers._robust import block_generation
+
+MOST_ROWS = 200
+"""With more inputs than this, groups of alike ones share a row of the linear program at first."""
 
 
 class ColumnGeneration(Solver[ColumnProgram]):
@@ -62,6 +69,10 @@ class BoxSearch(Generation):
         found = pricer(form.utility)
         assert found is not None
         self.pricer: Pricer = found
+        self.rotations: Rotations | None = None
+        turns = self.cone.dimension // MOST_ROWS + 1
+        if turns > 1 and len(self.cone.boxes) == 1 and isinstance(found, InformationPricer):
+            self.rotations = rotations(found.prior, turns, MOST_ROWS // 4)
         singles = self._corners(np.eye(form.cone.dimension, dtype=bool))
         gain = float((form.utility(singles) / singles.max(axis=0)).max())
         super().__init__(form, limits, singles, self.pricer.reference, gain)
@@ -70,6 +81,16 @@ class BoxSearch(Generation):
         self.idle = 0
         self.width = 1000
         self.level = self.excess = 0.0
+
+    def program(self, gain: float) -> ColumnLP:
+        """Begin the linear program, with a row per group where inputs are grouped."""
+        return super().program(gain) if self.rotations is None else RotatedLP(self.rotations, gain)
+
+    def worth(self, columns: Array) -> Array:
+        """Compute the mean utility of the rotations of columns."""
+        if self.rotations is None:
+            return super().worth(columns)
+        return np.mean([self.form.utility(columns[turn]) for turn in self.rotations.turns], axis=0)
 
     # ---- the three phases
 
@@ -109,8 +130,9 @@ class BoxSearch(Generation):
         if relaxed is None:
             return
         self._price(self.classes @ relaxed.dual, 0.0, self.width)
-        # random columns per input: enough to contain their mean
-        for columns in sampled(relaxed.shares, prior, 6 * self.k, self.rng):
+        # random columns per row: enough to contain their mean
+        rows = self.k if self.rotations is None else len(self.rotations.means)
+        for columns in sampled(relaxed.shares, prior, 6 * rows, self.rng):
             self.limits.check()
             self.add(columns)
         self.resolve()
@@ -135,6 +157,17 @@ class BoxSearch(Generation):
                     self.add(rays[:, self.form.utility(rays) > dual @ rays])
         progressed = self.bound < bound or self.lp.rays.shape[1] > columns
         self.idle = 0 if progressed else self.idle + 1
+        self.resolve()
+        if self.idle > 2 and self.rotations is not None:
+            self.part()
+
+    def part(self) -> None:
+        """Go on with every input by itself."""
+        best, self.rotations = self.optimum.point.rays, None
+        self.lp = self.program(self.gain)
+        self._known.clear()
+        self.add(self._corners(np.eye(self.k, dtype=bool)))
+        self.add(best)
         self.resolve()
 
     def _adjust(self, fresh: int) -> None:

@@ -1,4 +1,5 @@
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -18,6 +19,19 @@ def test_known_water_filling() -> None:
     expected = [0.504471171111, 0.278274574568, 0.165176276297, 0.052077978025, 0]
     np.testing.assert_allclose(found, expected, atol=1e-12)
     assert found[4] == 0
+
+
+def test_squared_error_of_given_users_by_brute_force() -> None:
+    W = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
+    users = [0, 0, 1, 2]
+    error = 0.0
+    for reports in product(range(3), repeat=len(users)):
+        found = estimators.invert(W, np.bincount(reports, minlength=3))
+        chance = math.prod(W[x, y] for x, y in zip(users, reports, strict=True))
+        error += chance * float(((found - [0.5, 0.25, 0.25]) ** 2).sum())
+    assert estimators.squared_error(W, [0.5, 0.25, 0.25], 4) == pytest.approx(error, rel=1e-12)
+    with pytest.raises(InvalidInputError, match="frequencies must have 3 entries, one per input, not 2"):
+        estimators.squared_error(W, [0.5, 0.5], 4)
 
 
 def channels() -> list[Array]:

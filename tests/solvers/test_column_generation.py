@@ -6,10 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
+from ldpopt.core.limits import Limits
 from ldpopt.models.cones import SecretCone
 from ldpopt.models.pricing import pricer
 from ldpopt.models.utilities import Divergence, MutualInformation
 from ldpopt.problems import SecretStaircase, Staircase
+from ldpopt.solvers._columns.rotations import RotatedLP, rotations
 
 
 @settings(max_examples=60)
@@ -50,6 +52,29 @@ def test_pricing_with_a_narrow_search_still_bounds():
     narrow = pricer(utility).price(cone.boxes[0], dual, 0.0, 2)
     rays = cone.rays()
     assert narrow.upper >= float((utility(rays) - dual @ rays).max())
+
+
+def test_rotated_columns_are_a_mechanism_of_the_value_of_their_program():
+    """The groups are of unequal inputs: the value is that of the mechanism all the same."""
+    rng = np.random.default_rng(2)
+    prior, E = rng.dirichlet(np.ones(11)), np.e
+    utility = MutualInformation(prior)
+    by = rotations(prior, turns=3, single=2)
+    program = RotatedLP(by, 1.0)
+    rays = np.hstack([1 + (E - 1) * np.eye(11), rng.choice([1.0, E], size=(11, 40))])
+    program.add(rays, np.mean([utility(rays[turn]) for turn in by.turns], axis=0))
+    found = program.solve(Limits())
+    matrix = found.point.matrix
+    assert matrix.sum(axis=1) == pytest.approx(np.ones(11))
+    assert float(utility(matrix).sum()) == pytest.approx(found.value)
+    assert found.dual.sum() == pytest.approx(found.value)
+
+
+def test_three_hundred_inputs_share_rows():
+    prior = np.random.default_rng(0).dirichlet(np.full(300, 0.5))
+    result = solve(Staircase(1.0, prior=prior), gap=1e-6)
+    assert result.gap <= 1e-6
+    assert verify(result)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])

@@ -48,12 +48,21 @@ class Generation(ABC):
         self.dual: Array | None = None
         self.bound = np.inf
         self._known: set[bytes] = set()
-        self.lp = ColumnLP(self.k, gain)
+        self.gain = gain
+        self.lp = self.program(gain)
         self.add(start)
         optimum = self.lp.solve(limits)
         if optimum is None:
             raise OutOfTime
         self.optimum: Optimum = optimum
+
+    def program(self, gain: float) -> ColumnLP:
+        """Begin the linear program over columns."""
+        return ColumnLP(self.k, gain)
+
+    def worth(self, columns: Array) -> Array:
+        """Compute what columns gain in the linear program."""
+        return self.form.utility(columns)
 
     @abstractmethod
     def step(self) -> None:
@@ -72,7 +81,7 @@ class Generation(ABC):
                 self._keep()
                 self.step()
         except OutOfTime:
-            self.optimum = self.lp.solve(self.whole) or self.optimum
+            self._solve(self.whole)
         with self.whole.proving():
             self.close()
             return self.solution()
@@ -101,13 +110,18 @@ class Generation(ABC):
         self._known.update(fresh)
         chosen = scaled[:, list(fresh.values())]
         if fresh:
-            self.lp.add(chosen, self.form.utility(chosen))
+            self.lp.add(chosen, self.worth(chosen))
         return len(fresh)
 
     def resolve(self) -> None:
         """Solve the linear program over the columns so far; when time is over, keep the last optimum."""
-        self.optimum = self.lp.solve(self.limits) or self.optimum
+        self._solve(self.limits)
         self.limits.check()
+
+    def _solve(self, limits: Limits) -> None:
+        found = self.lp.solve(limits)
+        if found is not None and (found.value >= self.optimum.value or not limits.expired()):
+            self.optimum = found
 
     def slack(self) -> float:
         """Compute by how much to raise the sum of a dual vector, so that its proof has room."""
