@@ -23,7 +23,6 @@ from ldpopt.cli.terminal import (
     tell,
     watching,
 )
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import EXIT_CODES
 from ldpopt.core.rounding import at_least, at_most, bound_text, plain_number, value_text
 
@@ -76,14 +75,8 @@ def design(
     known: Annotated[
         bool, typer.Option("--known", help="Take the table's distribution for the true one.")
     ] = False,
-    told: Annotated[
-        bool,
-        typer.Option("--given", help="Tell public columns as they are; hide s from who knows them."),
-    ] = False,
-    sensitive: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=VALUE,…: hide these values of a secret column; others may be told."),
-    ] = None,
+    told: given.Told = False,
+    sensitive: given.Sensitive = None,
     alpha: given.Significance = 0.05,
     method: Annotated[
         str,
@@ -99,6 +92,8 @@ def design(
     person: given.Person = "",
     sep: given.Separator = None,
     encoding: given.Encoding = "utf-8",
+    decimal: given.Decimal = ".",
+    dates: given.Dates = given.ISO,
     text: given.TextColumns = "",
     width: Annotated[
         int | None,
@@ -145,12 +140,12 @@ def design(
         check_output(file, force, table)
     with watching(f"reading {table}", seconds) as watch:
         made = designing.design(
-            given.opened(table, sep, encoding, person),
+            given.opened(table, sep, encoding, person, decimal, dates),
             [mean] if mean else given.split_columns(secret),
             given.split_columns(public),
             mean_over=ends,
             epsilon=epsilon,
-            robust=_robustness(robust, known, told, bool(sensitive)),
+            robust=given.robustness(robust, known, told, bool(sensitive)),
             sensitive=given.sensitive_values(sensitive),
             alpha=alpha,
             method=method,
@@ -199,26 +194,17 @@ def design(
     else:
         if found:
             print_comparison(found, made, goal, asked)
-        reading = _reading(sep, encoding, missing, person)
+        named = {"--sep": sep, "--encoding": encoding, "--id": person, "--decimal": decimal}
+        reading = _reading({**named, "--dates": dates, "--missing": missing})
         best = goal == "estimates" and method == "auto"  # for frequencies, there is no better to advise
         _print_design(_facts(made, table, reading, out, asked, best), explain)
     raise typer.Exit(EXIT_CODES[made.verification.verdict])
 
 
-def _robustness(robust: str | None, known: bool, told: bool, sensitive: bool) -> str:
-    """Return from whom the secret is hidden, which one option at most says."""
-    named = {"--robust": robust is not None, "--known": known, "--given": told, "--sensitive": sensitive}
-    if len(both := [name for name, is_given in named.items() if is_given]) > 1:
-        raise InvalidInputError(f"{' and '.join(both)} exclude each other")
-    return "known" if known else "given" if told else robust or "all"
-
-
-def _reading(sep: str | None, encoding: str, missing: str, person: str) -> list[str]:
+def _reading(named: dict[str, str | None]) -> list[str]:
     """Return the options with which the next command reads the table as this one did."""
-    options = [] if sep is None else ["--sep", sep]
-    options += [] if encoding == "utf-8" else ["--encoding", encoding]
-    options += ["--id", person] if person else []
-    return [*options, *(["--missing", "drop"] if missing == "drop" else [])]
+    usual = {None, "", "utf-8", ".", given.ISO, "refuse", "category"}
+    return [word for name, said in named.items() if said not in usual for word in (name, str(said))]
 
 
 def _print_unfinished(made: Design, found: dict[str, Design | str], out: Path, as_json: bool) -> None:

@@ -105,7 +105,7 @@ def exposure(
 
 
 def _print_exposure(found: Exposed) -> None:
-    from ldpopt.release.promises import exposure_in_words, rows_in_words
+    from ldpopt.release.safe_columns import exposure_in_words, rows_in_words
 
     rows: list[tuple[object, ...]] = [
         (name, f"{values:,}", rows_in_words(alone, found.rows), name in found.released)

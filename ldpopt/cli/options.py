@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar
 
 import typer
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ldpopt.tables.batches import TableReader
 
 T = TypeVar("T")
+ISO = "yyyy-mm-dd"
 TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
 """A date, or a date and a time of day."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
@@ -54,6 +55,15 @@ QueriedColumns = Annotated[
 Person = Annotated[
     str,
     typer.Option("--id", help="The column that says who it is: the first row of each person counts."),
+]
+Decimal = Annotated[str, typer.Option(help="The decimal mark of its numbers, . or ,")]
+Dates = Annotated[str, typer.Option(help="How its dates are written; dd/mm/yyyy, mm/dd/yyyy.")]
+Told = Annotated[
+    bool, typer.Option("--given", help="Tell public columns as they are; hide s from who knows them.")
+]
+Sensitive = Annotated[
+    list[str] | None,
+    typer.Option(help="COLUMN=VALUE,…: hide these values of a secret column; others may be told."),
 ]
 Significance = Annotated[float, typer.Option(help="Significance level of the χ² set.")]
 BinsOption = Annotated[
@@ -214,6 +224,21 @@ def coarser(
     }
 
 
+def robustness(robust: str | None, known: bool, told: bool, sensitive: bool) -> str:
+    """Return from whom the secret is hidden, which one option at most says.
+
+    Args:
+        robust: what --robust says, if it is given.
+        known: whether the table's distribution is taken for the true one.
+        told: whether the public columns are told.
+        sensitive: whether only some values are sensitive.
+    """
+    named = {"--robust": robust is not None, "--known": known, "--given": told, "--sensitive": sensitive}
+    if len(both := [name for name, is_given in named.items() if is_given]) > 1:
+        raise InvalidInputError(f"{' and '.join(both)} exclude each other")
+    return "known" if known else "given" if told else robust or "all"
+
+
 def sensitive_values(given: list[str] | None) -> dict[str, list[str]]:
     """Read ``COLUMN=VALUE,…``: the sensitive values of secret columns."""
     allowed = "COLUMN=VALUE or COLUMN=VALUE,VALUE"
@@ -258,7 +283,9 @@ def _bins(spec: str) -> int | list[float] | list[str] | None:
     return int(edges[0]) if single else edges or None
 
 
-def opened(table: str, sep: str | None, encoding: str, person: str = "") -> TableReader:
+def opened(
+    table: str, sep: str | None, encoding: str, person: str = "", decimal: str = ".", dates: str = ISO
+) -> TableReader:
     """Open a table, of each person the first row alone.
 
     Args:
@@ -266,32 +293,33 @@ def opened(table: str, sep: str | None, encoding: str, person: str = "") -> Tabl
         sep: the character between the columns of a text file.
         encoding: the encoding of a text file.
         person: the column that says who it is; empty for every row.
+        decimal: the decimal mark of its numbers.
+        dates: how its dates are written.
     """
     from ldpopt.tables.batches import open_table
     from ldpopt.tables.first_rows import FirstRows
+    from ldpopt.tables.rewritten import Rewritten
 
     reader = open_table(table, sep=sep, encoding=encoding)
+    if (decimal, dates) != (".", ISO):
+        reader = Rewritten(reader, decimal, dates)
     return FirstRows(reader, person) if person else reader
 
 
-def prepared(
-    table: str, made: AnyDesign, missing: str, sep: str | None, encoding: str, person: str = ""
-) -> TableReader:
+def prepared(table: str, made: AnyDesign, missing: str, *written: Any) -> TableReader:
     """Open a table for a mechanism.
 
     Args:
         table: its name.
         made: the mechanism; its columns may count empty cells as a value.
         missing: "refuse", or "drop" to leave out rows with any other empty cell.
-        sep: the character between the columns of a text file.
-        encoding: the encoding of a text file.
-        person: the column that says who it is; empty for every row.
+        written: how it is written, and of which rows it is, as :func:`opened` takes them.
     """
     from ldpopt.core.validate import choice
     from ldpopt.tables.cells import CompleteRows
 
     choice("missing", missing, ("refuse", "drop"))
-    reader = opened(table, sep, encoding, person)
+    reader = opened(table, *written)
     if missing == "refuse":
         return reader
     needed = [column for column in made.domain.all_columns if not column.missing]

@@ -30,9 +30,11 @@ def plan(
     ] = None,
     queries: given.QueriedColumns = "",
     robust: Annotated[
-        str,
+        str | None,
         typer.Option(help="Hide for all distributions, those near the table's (chi2), its own (known)."),
-    ] = "all",
+    ] = None,
+    told: given.Told = False,
+    sensitive: given.Sensitive = None,
     alpha: given.Significance = 0.05,
     method: Annotated[
         str, typer.Option(help="A name of ldpopt list methods; auto: the best of those built at once.")
@@ -43,6 +45,8 @@ def plan(
     missing: given.Missing = "refuse",
     sep: given.Separator = None,
     encoding: given.Encoding = "utf-8",
+    decimal: given.Decimal = ".",
+    dates: given.Dates = given.ISO,
     text: given.TextColumns = "",
     plot: Annotated[
         Path | None, typer.Option(help="Draw ± against the level here (.png, .svg or .pdf).")
@@ -56,19 +60,19 @@ def plan(
 
     limits = Limits.within(time_limit)
     from ldpopt.release import planning
-    from ldpopt.tables.batches import open_table
 
     if plot is not None:
         check_picture(plot, force, table)
     with counting("levels") as progress:
         found = planning.plan(
-            open_table(table, sep=sep, encoding=encoding),
+            given.opened(table, sep, encoding, "", decimal, dates),
             given.split_columns(secret),
             given.split_columns(public),
             target=read_share(target),
             epsilon=epsilon,
             queries=given.split_columns(queries),
-            robust=robust,
+            robust=given.robustness(robust, False, told, bool(sensitive)),
+            sensitive=given.sensitive_values(sensitive),
             alpha=alpha,
             method=method,
             **given.coarser(bins, text, top, levels),

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import (
+    ISO,
+    Dates,
+    Decimal,
     Encoding,
     Jobs,
     MechanismFile,
@@ -47,6 +50,8 @@ def privatize(
     person: Person = "",
     sep: Separator = None,
     encoding: Encoding = "utf-8",
+    decimal: Decimal = ".",
+    dates: Dates = ISO,
     max_level: Annotated[
         float | None,
         typer.Option(
@@ -105,7 +110,7 @@ def privatize(
         tell(f"warning: {beware}")
     found: list[Agreement | None] = []
     listed: list[release_ledger.Release] = []
-    reader = prepared(table, made, missing, sep, encoding, person)
+    reader = prepared(table, made, missing, sep, encoding, person, decimal, dates)
     with watching(f"checking the certificate of {mechanism}", SECONDS):
         releasing.check_certificate(made)
     with counting("rows") as count:

@@ -130,7 +130,6 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.unary_encoding import value_below as unary_value_below
     from ldpopt.checker.kernel.proofs.unbiased_reports import covers as covers_interval
     from ldpopt.checker.kernel.proofs.unbiased_reports import moments as exact_moments
-    from ldpopt.checker.kernel.proofs.unbiased_reports import worst_variance as exact_worst_variance
     from ldpopt.checker.kernel.proofs.uncertainty_sets import Scenarios as ScenarioSet
     from ldpopt.checker.kernel.proofs.uncertainty_sets import UncertaintySet
     from ldpopt.checker.kernel.proofs.uncertainty_sets import Wasserstein as WassersteinBall

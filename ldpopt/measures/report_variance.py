@@ -32,6 +32,23 @@ def worst_variance(matrix: Array, reports: Array) -> float:
     return float(variances.max())
 
 
+def mean_variance(matrix: Array, reports: Array, grid: Array, prior: Array) -> float:
+    """Compute the mean variance of the reports of points of [−1, 1], rounded at random in the same way.
+
+    Args:
+        matrix: P(output | input), the mean reports of the inputs increasing from −1 to 1.
+        reports: the number that each output reports.
+        grid: the points.
+        prior: the weight of each point.
+
+    >>> response = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> mean_variance(response, np.array([-2.0, 2.0]), np.array([0.0, 1.0]), np.array([0.5, 0.5]))
+    3.5
+    """
+    squares = np.interp(grid, matrix @ reports, matrix @ reports**2)
+    return float(prior @ (squares - grid**2))
+
+
 def published_moments(epsilon: float, x: Array) -> dict[str, Array]:
     """Compute the second moments of the unbiased reports of x by three published mechanisms.
 

@@ -141,7 +141,7 @@ def to_publish(made: Design, goal: str = "estimates", queries: Sequence[str] = (
     if counts.size > MOST_LEARNT:
         return f"{named}s of --method srr, grr and subset [{NOT_CHECKED}]"
     asked = replace(question, epsilon=question.promised / question.reports, together=None)
-    names = [name for name in ("srr", "learn", "grr") if METHODS[name].reason(asked) is None]
+    names = [name for name in ("srr", "learn", "grr", "mean") if METHODS[name].reason(asked) is None]
     found = {}
     for name in names:
         mechanism = METHODS[name].randomizer(asked, GAP, TOGETHER)

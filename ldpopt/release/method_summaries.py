@@ -32,6 +32,7 @@ SUMMARIES = {
     "sampled": "a report about one of the wanted columns, drawn and announced, by subset selection",
     "split": "a report about one public column, drawn and announced, by the best mechanism found for it",
     "mean": "seeks the least worst variance of the report of a number, for its mean (--mean)",
+    "average": "seeks the least mean variance for the numbers of this table (--mean)",
     **{name: _summary(name) for name in ENCODINGS},
     "hadamard": "the sign of the cell in a column of a Hadamard matrix, with noise; up to 65,536 cells",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
@@ -28,6 +28,7 @@ from ldpopt.problems.robust_optimum import RobustOptimum
 from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.ue_conditional import MOST_REPORTS, UEConditional
+from ldpopt.release.accuracy import likely
 from ldpopt.release.column_sampling import Built, Wanted, sampled, split
 from ldpopt.release.composed_question import MOST_QUERIED, composed, too_many_rays
 from ldpopt.release.matrix_randomizer import released
@@ -46,10 +47,8 @@ MOST_PROVEN = 9
 """Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
 BUILT = ("sampled", "public", "srr", "learn", "grr", "blurred", "subset")
 """Methods that are built, not searched: ``ldpopt plan`` tries them at every level."""
-QUICK = (*BUILT, "cr", "split", "queries", "mean")
-"""Methods for estimates from large tables; "split", "queries" or "mean" has all the time left."""
-
-
+QUICK = (*BUILT, "cr", "mean", "split", "queries", "average")
+"""Methods for estimates from large tables; "split", "queries" or "average" has all the time left."""
 WITHOUT_COLUMNS = "is made for the columns whose frequencies are wanted, and none are named"
 
 
@@ -64,12 +63,16 @@ def _always(question: Question) -> bool:
     return True
 
 
+def _never(question: Question) -> str | None:
+    return None
+
+
 class Method(NamedTuple):
     """A way to design a mechanism."""
 
     summary: str
     problem: Callable[[Question], Problem]
-    refusal: Callable[[Question], str | None]
+    refusal: Callable[[Question], str | None] = _never
     solver: str = "auto"
     repeats: Repeats | None = None
     """The method that it solves many times, if it does; one solve does not show how long it takes."""
@@ -202,8 +205,7 @@ def _encoding(name: str, buckets: int | None = None) -> Method:
     return Method(
         SUMMARIES[shown],
         lambda question: FrequencyEncoding(question.epsilon, name, question.counts.size, buckets),
-        _never,
-        "best-encoding",
+        solver="best-encoding",
         automatic=lambda question: shown == "subset" and not _is_narrow(question),
         adds_up=True,
         hides_all=True,
@@ -212,8 +214,16 @@ def _encoding(name: str, buckets: int | None = None) -> Method:
     )
 
 
-def _never(question: Question) -> str | None:
-    return None
+def _of_numbers(name: str, prior: Callable[[Any], Array | None]) -> Method:
+    """Describe a best mechanism for the mean of a number: the worst number counts, or a prior."""
+    return Method(
+        SUMMARIES[name],
+        lambda question: NumericMean(question.epsilon, question.counts.size, prior(question.counts)),
+        adds_up=True,
+        hides_all=True,
+        informs=False,
+        of_numbers=True,
+    )
 
 
 def _without_public(question: Question) -> str | None:
@@ -277,7 +287,7 @@ METHODS: dict[str, Method] = {
         _without_set,
         repeats=Repeats("polyopt", STEPS + 2),
     ),
-    "staircase": Method(SUMMARIES["staircase"], _staircase, _never, adds_up=True),
+    "staircase": Method(SUMMARIES["staircase"], _staircase, adds_up=True),
     "srr": Method(
         SUMMARIES["srr"],
         _staircase,
@@ -320,8 +330,7 @@ METHODS: dict[str, Method] = {
     "grr": Method(
         SUMMARIES["grr"],
         _everything,
-        _never,
-        "randomized-response",
+        solver="randomized-response",
         automatic=_is_narrow,
         adds_up=True,
         hides_all=True,
@@ -336,15 +345,8 @@ METHODS: dict[str, Method] = {
         automatic=lambda question: question.counts.size > MOST_QUERIED,
         build=_split,
     ),
-    "mean": Method(
-        SUMMARIES["mean"],
-        lambda question: NumericMean(question.epsilon, question.counts.size),
-        _never,
-        adds_up=True,
-        hides_all=True,
-        informs=False,
-        of_numbers=True,
-    ),
+    "mean": _of_numbers("mean", lambda counts: None),
+    "average": _of_numbers("average", likely),
     **{name: _encoding(name) for name in ENCODINGS},
     "hadamard": _encoding("hashing", 2),
 }

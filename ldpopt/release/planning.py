@@ -23,7 +23,7 @@ from ldpopt.release.accuracy import (
     data_accuracies,
     query_rows,
 )
-from ldpopt.release.designing import GAP, SECONDS
+from ldpopt.release.designing import GAP, SECONDS, sensitive_secrets
 from ldpopt.release.methods import BUILT, METHODS, MOST_ROWS, applicable
 from ldpopt.release.question import Question
 from ldpopt.tables.coarser_levels import Levels
@@ -114,6 +114,7 @@ def plan(
     epsilon: float | None = None,
     queries: Sequence[str] = (),
     robust: str = "all",
+    sensitive: Mapping[str, Sequence[str]] | None = None,
     alpha: float = 0.05,
     method: str = "auto",
     bins: Mapping[str, Bins] | None = None,
@@ -136,10 +137,11 @@ def plan(
         target: the wanted ± of every frequency at 95 %, as a share: 0.01 is one point.
         epsilon: the level; if not given, the least level that the rows of the table allow is found.
         queries: the columns whose frequencies are wanted; all if not given.
-        robust: the distributions for which the secret is hidden: "all", "chi2" or "known".
+        robust: the distributions for which the secret is hidden: "all", "chi2" or "known"; or "given".
+        sensitive: for secret columns, the values that are sensitive; others may be told (with "all").
         alpha: the significance level of the χ² set.
         method: the name of a method; "auto" takes at each level the best of
-            :data:`ldpopt.release.methods.BUILT`.
+            :data:`ldpopt.release.methods.BUILT`, or "composed" where the promise takes that.
         bins: for columns of numbers, dates or times, how many bins, or the edges between them.
         text: columns whose cells are words.
         top: for columns of words, how many of the most frequent are told apart.
@@ -162,7 +164,8 @@ def plan(
     level, narrow = LEVELS[0] if epsilon is None else epsilon, about.counts.size <= MOST_ROWS
     column_groups(about.domain, queries)  # refuses a name that is no column
     rows = query_rows(about.domain, queries) if narrow else None
-    first = Question(about.counts, level, robust, alpha, queries=rows)
+    few = sensitive_secrets(about.domain, sensitive or {})
+    first = Question(about.counts, level, robust, alpha, queries=rows, sensitive=few)
     ladder = sorted({*LEVELS, *([] if epsilon is None else [first.epsilon])})
     steps = len(ladder) + (BISECTIONS if epsilon is None else 0)
     search = _Search(about, first, target, queries, method, limits, steps)
@@ -196,12 +199,14 @@ class _Search:
     ) -> None:
         self.domain, self.question = about.domain, question
         self.target, self.queries = target, queries
-        built = [name for name in BUILT if METHODS[name].automatic(question)]
+        known = ("composed",) if question.composed else BUILT
+        built = [name for name in known if METHODS[name].automatic(question)]
         self.names = built if method == "auto" else [method]
         self.limits = limits
         self.ahead = steps * len(self.names)  # solves that share the time left, at most
         self.n = int(about.counts.sum())
         self.cut = False  # whether the time was over before the least level was found
+        self.failed: list[float] = []  # the levels at which a method found no mechanism
 
     def at(self, epsilon: float) -> Point:
         """Design by every method at a level and keep the one with the smallest margin."""
@@ -222,6 +227,7 @@ class _Search:
                 parts = self._accuracy(question, name, seconds)
         except LdpoptError:
             parts = ()
+            self.failed.append(question.epsilon)
         if not parts:
             return Point(question.epsilon, name, math.inf, math.inf)
         worst = max(part.margin(self.n) for part in parts)
@@ -261,5 +267,8 @@ class _Search:
         """
         if known < asked:
             return f"the time was over after {known} of {asked} levels; allow more (--time-limit)"
+        if len(self.names) == 1 and self.failed:
+            where = ", ".join(f"{level:g}" for level in self.failed)
+            return f"no mechanism was found at ε = {where} in the time; allow more (--time-limit)"
         over = "the time was over while the least level was sought: one below may do"
         return f"{over}; allow more (--time-limit)" if self.cut else ""

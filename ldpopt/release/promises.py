@@ -10,19 +10,24 @@ import numpy as np
 from ldpopt.core.exact import CEILING
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine.solving import answer_for
-from ldpopt.measures.frequency_intervals import LEVEL
+from ldpopt.measures.frequency_intervals import LEVEL, margins
 from ldpopt.measures.report_variance import published_moments
 from ldpopt.measures.rldp_level import Level
 from ldpopt.mechanisms.encodings import SubsetSelection
 from ldpopt.mechanisms.randomizer import WorstReport
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.robust_fidelity import RobustFidelity
-from ldpopt.release.accuracy import Accuracy, accuracies, data_accuracies, query_rows
+from ldpopt.release.accuracy import (
+    Accuracy,
+    accuracies,
+    column_groups,
+    data_accuracies,
+    query_rows,
+)
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.matrix_randomizer import released
 from ldpopt.release.methods import METHODS
-from ldpopt.release.safe_columns import Exposed
 
 FAR_BETTER = 2.0
 """How many times as precise the frequencies of another mechanism must be to be worth a word."""
@@ -164,7 +169,23 @@ def outcome(made: Design, queries: Sequence[str] = ()) -> str:
     more = len(parts) - MOST_NAMED
     known += [f"{more} other column{'s' * (more > 1)} no worse"] if more > 0 else []
     known += [published(made)] if domain.of_numbers else []
-    return f"with your {n:,} rows ({100 * LEVEL:g} %): {', '.join(known)}"
+    return f"with your {n:,} rows ({100 * LEVEL:g} %): {', '.join(known)}{_lost(made, queries)}"
+
+
+def _lost(made: Design, queries: Sequence[str]) -> str:
+    """Name the values that the reports of the table's rows do not tell from ones that never occur."""
+    p, lost = made.question.p_hat.ravel(), []
+    for group, part in zip(column_groups(made.domain, queries), made.accuracy(queries), strict=True):
+        if part.unit is None:
+            shares, errors = group.values.weights @ p, margins(part.variances, made.rows)
+            rare = (
+                label
+                for label, a, b in zip(group.labels, shares, errors, strict=True)
+                if a <= b < math.inf
+            )
+            lost += [f"{group.columns} {label}" for label in rare]
+    more = f" and {len(lost) - MOST_NAMED} more" * (len(lost) > MOST_NAMED)
+    return f"; cannot be told from zero: {', '.join(lost[:MOST_NAMED])}{more}" if lost else ""
 
 
 def advice(made: Design, queries: Sequence[str] = ()) -> str:
@@ -338,50 +359,3 @@ def _named(labels: Sequence[str], groups: Sequence[int], group: int) -> str:
     more = len(members) - MOST_NAMED
     shown = ", ".join(f"({name})" if ", " in name else name for name in members[:MOST_NAMED])
     return f"{shown} and {more} more" if more > 0 else shown
-
-
-def rows_in_words(count: int, rows: int) -> str:
-    """Say how many rows of a table, and which share of them.
-
-    >>> rows_in_words(410, 32561)
-    '410 rows (1.26 %)'
-    """
-    return f"{count:,} row{'' if count == 1 else 's'} ({100 * count / rows:.3g} %)"
-
-
-def exposure_in_words(found: Exposed) -> dict[str, str]:
-    """Say who stands out in a table: facts by name, without a recommendation to release a column."""
-    facts = {
-        "table": f"{found.name}, {found.rows:,} rows",
-        "exposed": f"a row whose values fewer than {found.crowd:,} rows have",
-        "together": f"all {len(found.columns)} columns expose "
-        f"{rows_in_words(found.together, found.rows)}",
-        "within budget": found.verification.marked(release_in_words(found)),
-    }
-    for name, told in found.told.items():
-        safe, together = (rows_in_words(count, found.rows) for count in told)
-        facts[f"sensitive {name}"] = (
-            f"not to be released as it is: beside it, the columns within the budget tell it of {safe}, "
-            f"all columns of {together}; a mechanism hides it (ldpopt design --secret {name})"
-        )
-    if not found.told:
-        facts["not said"] = "what nobody may learn of a person (--sensitive): the counts do not know"
-    return {**facts, "certificate": found.verification.summary}
-
-
-def release_in_words(found: Exposed) -> str:
-    """Say which columns stay within the budget together, what they expose, and whether more would."""
-    if not found.released and found.safe_alone:
-        safe = " or ".join(found.safe_alone)
-        return (
-            "none of the columns yet: the time was over before a set was chosen; by itself, "
-            f"{safe} stays within the budget of {found.budget:.10g}"
-        )
-    if not found.released:
-        return f"none of the columns: each exposes more than {found.budget:.10g} of the rows"
-    proven = found.result.status.value == "optimal" and len(found.released) < len(found.columns)
-    more = "; no larger set of the columns stays within it" if proven else ""
-    return (
-        f"{', '.join(found.released)}: {rows_in_words(found.exposed_by_released, found.rows)} exposed, "
-        f"within the budget of {found.budget:.10g}{more}"
-    )

@@ -267,3 +267,50 @@ def _codes(name: str, cells: Any, numbers: dict[Any, int]) -> Codes:
     known = [None if word != word else word for word in words.dictionary.to_pylist()]  # noqa: PLR0124
     here = [numbers.setdefault(word, len(numbers)) for word in known]
     return np.array(here, dtype=np.int64)[words.indices.to_numpy(zero_copy_only=False)]
+
+
+def rows_in_words(count: int, rows: int) -> str:
+    """Say how many rows of a table, and which share of them.
+
+    >>> rows_in_words(410, 32561)
+    '410 rows (1.26 %)'
+    """
+    return f"{count:,} row{'' if count == 1 else 's'} ({100 * count / rows:.3g} %)"
+
+
+def exposure_in_words(found: Exposed) -> dict[str, str]:
+    """Say who stands out in a table: facts by name, without a recommendation to release a column."""
+    facts = {
+        "table": f"{found.name}, {found.rows:,} rows",
+        "exposed": f"a row whose values fewer than {found.crowd:,} rows have",
+        "together": f"all {len(found.columns)} columns expose "
+        f"{rows_in_words(found.together, found.rows)}",
+        "within budget": found.verification.marked(release_in_words(found)),
+    }
+    for name, told in found.told.items():
+        safe, together = (rows_in_words(count, found.rows) for count in told)
+        facts[f"sensitive {name}"] = (
+            f"not to be released as it is: beside it, the columns within the budget tell it of {safe}, "
+            f"all columns of {together}; a mechanism hides it (ldpopt design --secret {name})"
+        )
+    if not found.told:
+        facts["not said"] = "what nobody may learn of a person (--sensitive): the counts do not know"
+    return {**facts, "certificate": found.verification.summary}
+
+
+def release_in_words(found: Exposed) -> str:
+    """Say which columns stay within the budget together, what they expose, and whether more would."""
+    if not found.released and found.safe_alone:
+        safe = " or ".join(found.safe_alone)
+        return (
+            "none of the columns yet: the time was over before a set was chosen; by itself, "
+            f"{safe} stays within the budget of {found.budget:.10g}"
+        )
+    if not found.released:
+        return f"none of the columns: each exposes more than {found.budget:.10g} of the rows"
+    proven = found.result.status.value == "optimal" and len(found.released) < len(found.columns)
+    more = "; no larger set of the columns stays within it" if proven else ""
+    return (
+        f"{', '.join(found.released)}: {rows_in_words(found.exposed_by_released, found.rows)} exposed, "
+        f"within the budget of {found.budget:.10g}{more}"
+    )

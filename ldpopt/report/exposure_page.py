@@ -11,8 +11,7 @@ from matplotlib.ticker import FuncFormatter
 
 from ldpopt.core.files import write_whole
 from ldpopt.core.validate import Array
-from ldpopt.release.promises import exposure_in_words, rows_in_words
-from ldpopt.release.safe_columns import Exposed
+from ldpopt.release.safe_columns import Exposed, exposure_in_words, rows_in_words
 from ldpopt.report import page_figures
 from ldpopt.report.rendering import rendered
 

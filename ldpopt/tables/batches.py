@@ -365,7 +365,7 @@ def _on_file(work: Callable[..., Found], number: int, file: TableReader) -> Foun
         raise InvalidInputError(said if file.name in said else f"{file.name}: {said}") from None
 
 
-UNEVEN = re.compile(r"(Row #\d+: )?Expected \d+ columns, got \d+")
+UNEVEN = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 """The beginning of pyarrow's message about a row with too many or too few cells; the number of the row
 may be missing. The rest of the message is the row itself, which must not be shown."""
 
@@ -378,7 +378,14 @@ def _sentence(error: Exception) -> str:
     """Return the first line of a pyarrow error, without its lists of values and without the row."""
     text = "; ".join(map(str, error.args)).split("\n", maxsplit=1)[0].removeprefix("CSV parse error: ")
     if uneven := UNEVEN.match(text):
-        return f"{uneven[0]}; name the separator of the columns with --sep (for instance --sep ';')"
+        row, expected, got = uneven.groups()
+        if "1" in (expected, got):
+            return f"{uneven[0]}; name the separator of the columns with --sep (for instance --sep ';')"
+        where = "a row" if row is None else f"row {row}, the line with the names counted as the first,"
+        return (
+            f"{where} has {got} cells, not {expected}: a cell with the separator in it belongs in "
+            "double quotes"
+        )
     return text if len(text) <= 160 else text[:160] + " …"
 
 

@@ -199,7 +199,8 @@ def moments(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
             bad = next(i for i, word in enumerate(words) if not is_moment(word.as_py()))
             raise InvalidInputError(
                 f"row {first_row + bad} of column {name!r} holds {quoted(words[bad].as_py())}, which is "
-                "not a date such as 2024-01-31 or a time such as 2024-01-31 12:30"
+                "not a date such as 2024-01-31 or a time such as 2024-01-31 12:30; others are read with "
+                "--dates dd/mm/yyyy or mm/dd/yyyy"
             ) from None
     return found.cast(pa.int64()).to_numpy(zero_copy_only=False).astype(np.float64)
 
@@ -225,12 +226,17 @@ def writing_hint(word: str) -> str:
     """Say how a number or a date is to be written, for a cell such as "20399,20" or "31.01.2024".
 
     >>> writing_hint("31.01.2024")
-    '; write dates as 2024-01-31 and times as 2024-01-31 12:30'
+    '; write dates as 2024-01-31, or say how they are written (--dates dd/mm/yyyy or mm/dd/yyyy)'
+    >>> writing_hint("180 cm")
+    '; leave out what is beside the number, 180'
     """
     if "," in word and is_number(word.replace(".", "").replace(",", "")):
-        return "; write numbers with a decimal point and no comma, such as 20399.20"
+        return "; write numbers as 20399.20, or say that their decimal mark is a comma (--decimal ,)"
     if re.match(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}\b", word) and not is_moment(word):
-        return "; write dates as 2024-01-31 and times as 2024-01-31 12:30"
+        known = "--dates dd/mm/yyyy or mm/dd/yyyy"
+        return f"; write dates as 2024-01-31, or say how they are written ({known})"
+    if found := re.fullmatch(r"[€$£]?\s*([+-]?\d+(\.\d+)?)\s*[^\d\s.,:/-]{0,9}", word):
+        return f"; leave out what is beside the number, {found[1]}" if found[1] != word else ""
     return ""
 
 

@@ -8,8 +8,7 @@ import pytest
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.engine import solving as engine
 from ldpopt.release import safe_columns
-from ldpopt.release.promises import release_in_words
-from ldpopt.release.safe_columns import exposed
+from ldpopt.release.safe_columns import exposed, release_in_words
 from ldpopt.report.exposure_page import curve, steps
 
 ROWS = "age,place\n" + "old,town\n" * 6 + "old,village\n" * 3 + "young,town\n"

@@ -14,10 +14,16 @@ from ldpopt import problem, solve, verify
 from ldpopt.checker.kernel.proofs.unbiased_reports import grid, least_variance, moments, worst_variance
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.engine.result import Result
+from ldpopt.measures.report_variance import published_moments
 
 
-def asked(epsilon, points):
-    return solve(problem("numeric-mean", epsilon=epsilon, points=points))
+def asked(epsilon, points, **prior):
+    return solve(problem("numeric-mean", epsilon=epsilon, points=points, **prior))
+
+
+def prior_of(k, seed, spread=1.0):
+    shares = np.random.default_rng(seed).dirichlet(np.full(k, spread)) + 1e-6
+    return (shares / shares.sum()).tolist()
 
 
 @pytest.mark.parametrize(("points", "known"), [(3, 3.9327), (5, 3.9800), (9, 3.9878)])
@@ -63,6 +69,45 @@ def test_extreme_levels(epsilon, points):
     assert result.bound > -1e-6
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "k", "spread"), [(0.5, 4, 1), (1.0, 5, 0.1), (2.0, 6, 1), (4.0, 6, 0.1)]
+)
+def test_intervals_reach_the_optimum_over_all_columns_under_a_prior(epsilon, k, spread):
+    columns = np.array(list(itertools.product((1, math.exp(epsilon)), repeat=k))).T
+    x, n, prior = np.linspace(-1, 1, k), 2**k, np.array(prior_of(k, k, spread))
+    theta, b, squares = cp.Variable(n), cp.Variable(n), cp.Variable(n)
+    cone = cp.SOC(theta + squares, cp.vstack([2 * b, theta - squares]), axis=0)
+    least = (prior @ columns) @ squares - prior @ x**2
+    model = cp.Problem(cp.Minimize(least), [columns @ theta == 1, columns @ b == x, cone])
+    model.solve(solver=cp.CLARABEL)
+    found = asked(epsilon, k, prior=prior.tolist())
+    assert found.value == pytest.approx(model.value, rel=1e-5)
+    assert found.bound == pytest.approx(found.value, rel=1e-7)
+    assert verify(found)
+    assert opinion(json.dumps(found.to_json())) == "verified"
+
+
+@pytest.mark.parametrize(("epsilon", "points"), [(0.5, 41), (1.0, 41), (2.0, 41), (4.0, 41), (1.0, 101)])
+def test_the_bracket_on_many_points_is_that_of_the_interval(epsilon, points):
+    found = asked(epsilon, points)
+    assert found.value - found.bound <= 1.01 / (points - 1) ** 2
+    prior = prior_of(points, 1, 0.3)
+    found = asked(epsilon, points, prior=prior)
+    assert found.value - found.bound <= 1e-7 * found.value
+    x = np.linspace(-1, 1, points)
+    assert min(prior @ (m - x**2) for m in published_moments(epsilon, x).values()) > found.value
+
+
+def test_value_is_the_mean_variance_of_the_rounded_report():
+    prior = prior_of(5, 3)
+    found = asked(2.0, 5, prior=prior)
+    reports, mean = np.array(found.mechanism.outputs), 0.0
+    for x, p, row in zip(found.mechanism.inputs, prior, found.mechanism.matrix, strict=True):
+        assert row @ reports == pytest.approx(x, abs=1e-12)
+        mean += p * (row @ reports**2 - x**2)
+    assert found.value == pytest.approx(mean, rel=1e-9)
+
+
 def test_value_is_the_largest_variance_of_the_rounded_report():
     mechanism = asked(2.0, 5).mechanism
     reports = np.array(mechanism.outputs)
@@ -94,8 +139,8 @@ def test_the_few_columns_of_lemma_3_decide_as_all_columns_do():
             assert (found is not None) == (factor > 1)
 
 
-def forged(change):
-    document = json.loads(json.dumps(asked(1.0, 3).to_json()))
+def forged(change, **prior):
+    document = json.loads(json.dumps(asked(1.0, 3, **prior).to_json()))
     change(document)
     return document
 
@@ -150,6 +195,43 @@ def test_both_checkers_refute(change):
 @pytest.mark.parametrize("change", [swap_inputs, unnamed_reports, zero_weight, short_proof])
 def test_neither_checker_reads(change, tmp_path):
     document = forged(change)
+    (tmp_path / "forged.json").write_text(json.dumps(document))
+    with pytest.raises(UnreadableFileError):
+        verify(tmp_path / "forged.json")
+    assert opinion(json.dumps(document)) == "unreadable"
+
+
+PRIOR = [0.2, 0.5, 0.3]
+
+
+def other_prior(document):
+    """A prior under which the same mechanism and proof claim too much."""
+    document["params"]["prior"] = [0.5, 0.2, 0.3]
+
+
+def states_weights(document):
+    document["certificate"]["proof"]["weights"] = PRIOR
+
+
+def doubtful_prior(document):
+    document["params"]["prior"] = [0.0, 0.7, 0.3]
+
+
+def short_prior(document):
+    document["params"]["prior"] = [0.5, 0.5]
+
+
+@pytest.mark.parametrize("change", [lower_value, raise_bound, scale_reports, lower_alpha, other_prior])
+def test_both_checkers_refute_under_a_prior(change):
+    document = forged(change, prior=PRIOR)
+    document["gap"] = abs(document["bound"] - document["value"]) / document["value"]
+    assert not verify(Result.from_json(document))
+    assert opinion(json.dumps(document)) == "refuted"
+
+
+@pytest.mark.parametrize("change", [states_weights, doubtful_prior, short_prior, short_proof])
+def test_neither_checker_reads_under_a_prior(change, tmp_path):
+    document = forged(change, prior=PRIOR)
     (tmp_path / "forged.json").write_text(json.dumps(document))
     with pytest.raises(UnreadableFileError):
         verify(tmp_path / "forged.json")

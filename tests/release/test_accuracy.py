@@ -145,3 +145,11 @@ def test_queries_are_designed_for(tmp_path):
     assert load_design(tmp_path / "m.json").question.queries == made.question.queries
     narrow = design(table, "s", "u", **asked, queries=["u"])
     assert narrow.worth("estimates", ["u"]) >= made.worth("estimates", ["u"])
+
+
+def test_values_that_the_reports_do_not_tell_from_zero_are_named():
+    ward = ["a"] * 6000 + ["b"] * 3900 + ["c"] * 100
+    made = design({"ward": ward}, "ward", epsilon=1.0)
+    assert outcome(made).endswith("; cannot be told from zero: ward c")
+    precise = design({"ward": ward}, "ward", epsilon=6.0)
+    assert "zero" not in outcome(precise)

@@ -13,6 +13,7 @@ from ldpopt.core.exact import public_digest
 from ldpopt.engine.verifying import verify
 from ldpopt.measures.report_variance import published_moments
 from ldpopt.mechanisms.randomizer import seeded_words
+from ldpopt.release.accuracy import data_accuracies
 from ldpopt.release.designing import design, load_mechanism
 from ldpopt.release.estimating import estimate, frequencies
 from ldpopt.release.exporting import export
@@ -173,7 +174,21 @@ def test_published_mechanisms_by_their_definition():
 
 def test_the_method_for_a_mean_is_chosen_whatever_the_goal_and_the_points():
     asked = Question(np.ones((41, 1)), 1.0, of_numbers=True)
-    assert chosen(asked, "auto", "estimates") == chosen(asked, "auto", "information") == ["mean"]
+    assert chosen(asked, "auto", "information") == ["mean"]
+    assert chosen(asked, "auto", "estimates") == ["mean", "average"]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("shape", [(2, 5), (0.3, 0.3), (40, 40), (0.5, 8)])
+def test_never_worse_than_published_mechanisms(epsilon, shape, monkeypatch):
+    monkeypatch.setattr(number_survey, "POINTS", 41)
+    numbers = np.random.default_rng(1).beta(*shape, 5000) * 2 - 1
+    made = design({"x": numbers}, "x", epsilon=epsilon, mean_over=(-1, 1))
+    (found,) = made.accuracy()
+    (known,) = data_accuracies(made.question.counts, made.domain)
+    ours = 4 * (found.squared_error - known.squared_error)  # the reports' part, in units of [-1, 1]
+    published = published_moments(epsilon, numbers).values()
+    assert ours <= 1.005 * min((moments - numbers**2).mean() for moments in published)
 
 
 def test_outcome_names_the_published_ones():

@@ -6,7 +6,7 @@ import math
 import pytest
 from matplotlib.figure import Figure
 
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.problems import BroadFidelity, Staircase
 from ldpopt.release.designing import design
 from ldpopt.release.planning import LEVELS, Plan, Point, _Search, plan
@@ -132,3 +132,39 @@ def test_a_plan_evaluates_no_value_that_it_does_not_print(monkeypatch):
         monkeypatch.setattr(kind, "claim", None)
     found = plan("adult:sex-race", "sex", "race", target=0.05, epsilon=1.0)
     assert found.wanted.rows < found.n
+
+
+@pytest.mark.parametrize(
+    ("columns", "promise"),
+    [
+        (("sex", "race"), {"robust": "given"}),
+        (("race",), {"sensitive": {"race": ["Black", "Other"]}}),
+    ],
+)
+def test_a_plan_is_that_of_a_design_of_its_promise(columns, promise):
+    asked = {"epsilon": 1.0, **promise}
+    found = plan("adult:sex-race", *columns, target=0.05, time_limit=1000, **asked)
+    made = design("adult:sex-race", *columns, **asked)
+    assert found.wanted.method == made.method == "composed"
+    margin = max(part.margin(made.rows) for part in made.accuracy())
+    assert found.wanted.margin == pytest.approx(margin, rel=1e-4)
+
+
+def test_a_level_without_a_mechanism_in_time_is_said(monkeypatch):
+    def nothing(*_):
+        raise SolverError("no mechanism")
+
+    monkeypatch.setattr(_Search, "_accuracy", nothing)
+    said = []
+    asked = {"epsilon": 1.0, "method": "grr", "target": 0.05, "warn": said.append}
+    assert math.isinf(plan("adult:sex-race", "sex", "race", **asked).wanted.margin)
+    assert said == [
+        "no mechanism was found at ε = 1, 0.25, 0.5, 2, 4, 8 in the time; allow more (--time-limit)"
+    ]
+
+
+def test_plan_takes_one_promise(ldpopt):
+    asked = ("plan", "adult:sex-race", "--secret", "sex", "--public", "race", "--target", "5%")
+    found = ldpopt(*asked, "--given", "--sensitive", "sex=Female")
+    assert found.code == 2
+    assert "--given and --sensitive exclude each other" in found.err

@@ -242,7 +242,9 @@ def _question(section, params, counts, level):
     elif {"p_hat", "prior", "p"} & params.keys():
         shares = [[float(Fraction(n, mass)) for n in row] for row in counts] if mass else None
         given = params.get("p_hat", params.get("prior", params.get("p")))
-        yield "counts", shares is not None and given in (shares, list(itertools.chain(*shares)))
+        cells = list(itertools.chain(*counts))
+        half = [float(Fraction(2 * n + 1, 2 * mass + len(cells))) for n in cells]
+        yield "counts", shares is not None and given in (shares, list(itertools.chain(*shares)), half)
     yield "level", level == section["epsilon"]
     if robust:
         sets = {"chi2": "counts" in params, "known": params.get("n") == 1e12, "all": False}

@@ -21,7 +21,7 @@ def maximise(found):
 def claims(found):
     """The claims of the kind, each with its answer."""
     params = found["params"]
-    keys(params, {"epsilon", "points"})
+    keys(params, {"epsilon", "points"}, {"prior"})
     e, k = epsilon(params), whole(params["points"], 2, 101)
     grid = [Fraction(2 * i - (k - 1), k - 1) for i in range(k)]
     W = matrix(found, k)
@@ -38,13 +38,20 @@ def claims(found):
     yield "grid", all(abs(m - x) * 2**40 <= largest for m, x in zip(first, grid, strict=True))
     covered = sorted(set(first)) == first and first[0] <= -1 <= 1 <= first[-1]
     yield "unbiased", covered
-    yield "value", covered and all(v <= Fraction(found["value"]) for v in variances(first, second))
+    prior = None
+    if "prior" in params:
+        demand(isinstance(params["prior"], list) and 0 not in params["prior"], "positive prior")
+        prior = distribution(params["prior"])
+        demand(len(prior) == k, "a prior of another length")
+    yield "value", covered and at_most(Fraction(found["value"]), grid, prior, first, second)
     proof = found["certificate"]["proof"]
     if proof is not None or found["bound"] is not None:
-        keys(proof, {"alpha", "beta", "weights"})
+        keys(proof, {"alpha", "beta"} | ({"weights"} if prior is None else set()))
         alpha, beta = (listed(proof[name]) for name in ("alpha", "beta"))
-        demand(isinstance(proof["weights"], list) and 0 not in proof["weights"], "positive weights")
-        weights = distribution(proof["weights"])
+        weights = prior
+        if prior is None:
+            demand(isinstance(proof["weights"], list) and 0 not in proof["weights"], "positive weights")
+            weights = distribution(proof["weights"])
         if found["bound"] is not None:
             demand(len(alpha) == len(beta) == len(weights) == k, "other lengths")
             below = sum(
@@ -66,6 +73,18 @@ def variances(first, second):
             if m <= x <= n and -1 <= x <= 1:
                 share = (x - m) / (n - m)
                 yield (1 - share) * M + share * N - x * x
+
+
+def at_most(value, grid, prior, first, second):
+    """Whether no variance, or not their mean under the prior, is above the value."""
+    if prior is None:
+        return all(v <= value for v in variances(first, second))
+    mean = Fraction(0)
+    for p, x in zip(prior, grid, strict=True):
+        low = max(i for i, m in enumerate(first[:-1]) if m <= x)
+        share = (x - first[low]) / (first[low + 1] - first[low])
+        mean += p * ((1 - share) * second[low] + share * second[low + 1] - x * x)
+    return mean <= value
 
 
 def dominated(alpha, beta, weights, e):

@@ -13,13 +13,14 @@ import pandas as pd
 import pytest
 
 from ldpopt.checker.kernel.proofs.labelled_inputs import MISSING, OTHER
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.rounding import at_most
 from ldpopt.engine.verifying import verify_document
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.exporting import export
 from ldpopt.tables.batches import open_table
 from ldpopt.tables.cells import CompleteRows
+from ldpopt.tables.rewritten import Rewritten
 from ldpopt.tables.survey import survey
 
 ROWS = [("f", "München"), ("m", "Köln"), ("f", "Köln"), ("m", "Genève")]
@@ -401,3 +402,57 @@ def test_the_next_command_reads_the_table_as_this_one_did(ldpopt, tmp_path):
     command = shlex.split(line.removeprefix("next"))
     assert command[0] == "ldpopt"
     assert ldpopt(*command[1:], cwd=tmp_path).code == 0
+
+
+WRITTEN = {
+    "paid": ["20399,20", "-7", "0,5", "1,234.50"] * 5,
+    "born": ["31/1/2024", "1.12.1980", "28-02-1999 12:30", "02/03/2001"] * 5,
+    "sex": ["m", "f", "f", "m"] * 5,
+}
+
+
+def test_decimal_commas_and_other_dates_are_read_as_they_are_meant():
+    table = open_table(WRITTEN)
+    found = Rewritten(table, ",", "dd/mm/yyyy").read().to_pydict()
+    assert found["paid"][:4] == ["20399.20", "-7", "0.5", "1,234.50"]  # no decimal comma: left alone
+    assert found["born"][:4] == ["2024-01-31", "1980-12-01", "1999-02-28 12:30", "2001-03-02"]
+    assert Rewritten(table, dates="mm/dd/yyyy").read()["born"][3].as_py() == "2001-02-03"
+    assert found["sex"] == WRITTEN["sex"]
+
+
+@pytest.mark.parametrize("wrong", [{"decimal": ";"}, {"dates": "yyyy/mm/dd"}])
+def test_another_way_to_write_is_refused_with_those_that_are_read(wrong):
+    with pytest.raises(InvalidInputError, match=r"must be one of (\., ,|yyyy-mm-dd, dd/mm/yyyy)"):
+        Rewritten(open_table(WRITTEN), **wrong)
+
+
+@pytest.mark.parametrize(
+    ("cell", "helps"),
+    [("20399,20", "decimal ,"), ("31/12/2024", "dates dd/mm/yyyy"), ("180 cm", "the number, 180")],
+)
+def test_a_number_that_is_written_otherwise_is_refused_with_what_helps(cell, helps):
+    table = {"x": [cell] * 20, "s": ["a", "b"] * 10}
+    with pytest.raises(InvalidInputError, match=helps):
+        survey(table, "s", "x", {"x": [100.0]})
+
+
+def test_an_extra_separator_in_one_row_is_no_matter_of_the_separator(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("sex,ill\n" + "m,y\n" * 20 + "m,y,x\n" + "f,n\n" * 20)
+    with pytest.raises(UnreadableFileError, match="has 3 cells, not 2: a cell with the sep") as error:
+        survey(file, "ill", "sex")
+    assert "sep (" not in str(error.value)
+
+
+def test_dates_written_otherwise_go_from_design_to_privatize(tmp_path, ldpopt):
+    file, made = tmp_path / "t.csv", tmp_path / "m.json"
+    rows = zip(WRITTEN["sex"], WRITTEN["born"], strict=True)
+    file.write_text("sex;born\n" + "".join(f"{sex};{born}\n" for sex, born in rows))
+    asked = ("--secret", "sex", "--public", "born", "--bins", "born=2000-01-01", "--epsilon", 1)
+    written = ("--sep", ";", "--dates", "dd/mm/yyyy")
+    found = ldpopt("design", file, *asked, *written, "-o", made)
+    assert found.code == 0, found.err
+    assert "--sep ';' --dates dd/mm/yyyy" in found.out
+    assert ldpopt("privatize", file, "--mechanism", made, "-o", tmp_path / "r.csv").code == 2
+    released = ldpopt("privatize", file, *written, "--mechanism", made, "-o", tmp_path / "r.csv")
+    assert released.code == 0, released.err

@@ -71,7 +71,7 @@ def test_embedded_tables():
         (
             "t.csv",
             "a,b\n1,2\n3\n",
-            "Expected 2 columns, got 1; name the separator of the columns with --sep",
+            "Expected 2 columns, got 1; name the separator of the columns with sep",
         ),
         ("t.csv", "a,a\n1,2\n", "two columns called 'a'"),
         ("t.csv", "b,c\n1,2\n", "unknown column of"),
@@ -83,7 +83,7 @@ def test_embedded_tables():
             "must end in .csv, .tsv, .txt, one of these followed by .gz, or .parquet",
         ),
         ("t.csv", "a", "needs a line with the names of columns, and rows"),
-        ("t.csv", "a;b\n1;2\n", "has ';' between its columns, not ',': say so with --sep"),
+        ("t.csv", "a;b\n1;2\n", "has ';' between its columns, not ',': say so with sep"),
         ("t.csv", "a,b\n1,2\n".encode("utf-16"), "it is compressed, in UTF-16"),
         (
             "t.csv",

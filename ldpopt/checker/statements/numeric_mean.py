@@ -1,15 +1,16 @@
 """The mean of a bounded number, reported without bias at a level: the kind ``numeric-mean``.
 
-Minimise the worst variance, over all x in [−1, 1], of an unbiased ε-LDP report of x. The answer is a
-mechanism on a grid of k points, with the reported numbers as its outputs; any other x is rounded at
-random to the grid. The claims, and which function decides which (``unbiased_reports.py``):
+Minimise the worst variance, over all x in [−1, 1], of an unbiased ε-LDP report of x; or, where there is
+a prior on a grid, the mean variance of the reports of its points. The answer is a mechanism on a grid of
+k points, with the reported numbers as its outputs; any other x is rounded at random to the grid. The
+claims, and which function decides which (``unbiased_reports.py``):
 
 * stochastic, private, and the audit's level: ``private_rows.py``;
 * the mean report of each input is its point of the grid, up to rounding, and the means cover [−1, 1], so
   that rounding makes the report of every x unbiased: :func:`.covers`, Lemma 1;
-* the worst variance is at most the value: :func:`.worst_variance`, Lemma 1;
+* the variance is at most the value: :func:`.worst_variance` or :func:`.mean_variance`, Lemma 1;
 * no unbiased ε-LDP mechanism on [−1, 1], on whatever grid or on none, has less than the bound:
-  :func:`.least_variance`, Lemmas 2 and 3, for the α, β and λ of the file.
+  :func:`.least_variance`, Lemmas 2 and 3, for the α, β and λ of the file; of a prior, λ is that.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from typing import Any, NamedTuple
 from ..kernel.arithmetic import exp_above
 from ..kernel.claims import Claim, decided
 from ..kernel.proofs.private_rows import Rows, level_claims, private, read_matrix, stochastic
-from ..kernel.proofs.unbiased_reports import covers, grid, least_variance, moments, worst_variance
+from ..kernel.proofs.unbiased_reports import (
+    covers,
+    grid,
+    least_variance,
+    mean_variance,
+    moments,
+    worst_variance,
+)
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, Distribution, List, Number, Record, Whole
 from ..kernel.section import Case, Decider, Kind, Section, minimise, stating
@@ -31,15 +39,23 @@ LARGEST = 1e30
 """The largest number that is reported, or that a proof may contain."""
 OFF_GRID = Fraction(1, 2**40)
 """How far the mean report of an input may be from its point, in units of the largest report."""
-PARAMS = Record({"epsilon": EPSILON, "points": Whole(2, MOST_POINTS)})
+PRIOR = Distribution(2, positive=True)
+PARAMS = Record({"epsilon": EPSILON, "points": Whole(2, MOST_POINTS)}, {"prior": PRIOR})
 SIZE = Number(-LARGEST, LARGEST)
 
 
 class Question(NamedTuple):
-    """The level, and the grid."""
+    """The level, the grid, and the prior on it, if the mean variance counts."""
 
     epsilon: float
     points: list[Fraction]
+    prior: list[Fraction] | None
+
+    def variance(self, means: list[Fraction], squares: list[Fraction]) -> Fraction:
+        """Compute what is minimised, of reports whose means cover [−1, 1]."""
+        if self.prior is None:
+            return worst_variance(means, squares)
+        return mean_variance(self.points, self.prior, means, squares)
 
 
 class Answer(NamedTuple):
@@ -52,7 +68,10 @@ class Answer(NamedTuple):
 
 
 def _question(plain: dict[str, Any]) -> Question:
-    return Question(plain["epsilon"], grid(plain["points"]))
+    points, prior = grid(plain["points"]), plain.get("prior")
+    if prior is not None and len(prior) != len(points):
+        raise UnreadableError(f"prior must have {len(points)} numbers, one for each point")
+    return Question(plain["epsilon"], points, prior)
 
 
 def _answer(document: dict[str, Any], question: Question) -> Answer:
@@ -85,11 +104,16 @@ def _members(case: Case) -> Iterator[Claim]:
 
 
 def _value(case: Case) -> Iterator[Claim]:
-    answer = case.answer
-    words = f"with this rounding, no number of [-1, 1] is reported with a variance above {case.value!r}"
+    question, answer = case.question, case.answer
+    words = (
+        f"with this rounding, no number of [-1, 1] is reported with a variance above {case.value!r}"
+        if question.prior is None
+        else "with this rounding, the points are reported with a mean variance under the prior of at "
+        f"most {case.value!r}"
+    )
 
     def test() -> bool:
-        return covers(answer.means) and worst_variance(*answer[2:]) <= Fraction(case.value)
+        return covers(answer.means) and question.variance(*answer[2:]) <= Fraction(case.value)
 
     yield case.claim_value(words, test)
 
@@ -97,17 +121,21 @@ def _value(case: Case) -> Iterator[Claim]:
 def bound_below(question: Question, proof: dict[str, Any]) -> Fraction | None:
     """Compute what a proof proves that no mechanism undercuts; None if it proves nothing."""
     E = Fraction(exp_above(question.epsilon))
-    return least_variance(question.points, E, proof["alpha"], proof["beta"], proof["weights"])
+    weights = question.prior or proof["weights"]
+    return least_variance(question.points, E, proof["alpha"], proof["beta"], weights)
 
 
 def _bound(case: Case) -> Iterator[Claim]:
     question, proof = case.question, case.proof
     k = len(question.points)
+    if ("weights" in proof) != (question.prior is None):
+        raise UnreadableError("certificate.proof has weights where there is no prior, and only there")
     if {len(part) for part in proof.values()} != {k}:
         raise UnreadableError(f"certificate.proof must have {k} numbers in each of its lists")
+    where = "at some number" if question.prior is None else "on average over the prior"
     words = (
         f"every unbiased mechanism on [-1, 1] of the level {question.epsilon!r} has a variance of at "
-        f"least {case.bound!r} at some number"
+        f"least {case.bound!r} {where}"
     )
 
     def test() -> bool:
@@ -133,11 +161,8 @@ SECTION = Section(
             bound=_bound,
             sense=minimise,
             proof=Record(
-                {
-                    "alpha": List(SIZE, 2),
-                    "beta": List(SIZE, 2),
-                    "weights": Distribution(2, positive=True),
-                }
+                {"alpha": List(SIZE, 2), "beta": List(SIZE, 2)},
+                {"weights": PRIOR},
             ),
             audit=_audit,
         )

@@ -147,8 +147,7 @@ def _counts(counts: list[list[int]], params: dict[str, Any]) -> Claim:
         rows = [[count / total for count in row] for row in counts]
         flat = [entry for row in rows for entry in row]  # Python rounds int/int to the nearest float
         half = [(2 * count + 1) / (2 * total + len(flat)) for row in counts for count in row]
-        composed = "privacy" in params
-        return _distributions(params)[0] in (rows, flat, *([half] if composed else []))
+        return _distributions(params)[0] in (rows, flat, half)
 
     return decided("counts", words, holds, value=float(total))
 

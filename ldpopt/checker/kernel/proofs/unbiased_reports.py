@@ -1,13 +1,13 @@
-"""Unbiased reports of a number of [−1, 1]: their worst variance, and a bound for every mechanism.
+"""Unbiased reports of a number of [−1, 1]: their variance, and a bound for every mechanism.
 
 Notation. W has one row for each input i = 0 … k−1, and output y reports the number r_y. m_i = Σ_y W[i,
 y] r_y and M_i = Σ_y W[i, y] r_y² are mean and second moment of the report of input i. A number x with
 m_i ≤ x ≤ m_{i+1} is *rounded at random*: to i+1 with probability (x − m_i)/(m_{i+1} − m_i), else to i.
 
-Lemma 1 (:func:`worst_variance`). Let m_0 < … < m_{k−1}, m_0 ≤ −1 and m_{k−1} ≥ 1. Then every x of [−1,
-1] is reported without bias; if W is ε-LDP, so is this mechanism on [−1, 1]; and the variance at x
-between m_i and m_{i+1} is M_i + a (x − m_i) − x², a = (M_{i+1} − M_i)/(m_{i+1} − m_i), which is
-largest at the number of that interval, cut to [−1, 1], that is nearest to a/2.
+Lemma 1 (:func:`worst_variance`, :func:`mean_variance`). Let m_0 < … < m_{k−1}, m_0 ≤ −1 and m_{k−1} ≥
+1. Then every x of [−1, 1] is reported without bias; if W is ε-LDP, so is this mechanism on [−1, 1]; and
+the variance at x between m_i and m_{i+1} is M_i + a (x − m_i) − x², a = (M_{i+1} − M_i)/(m_{i+1} −
+m_i), which is largest at the number of that interval, cut to [−1, 1], that is nearest to a/2.
 Proof. Mean and second moment of a mixture are those of its parts, mixed: x, and the line through (m_i,
 M_i) and (m_{i+1}, M_{i+1}). The chance of each output is a mean of two entries of its column, so two
 such chances have no larger ratio than two entries. The variance is concave in x with derivative a −
@@ -15,14 +15,14 @@ such chances have no larger ratio than two entries. The variance is concave in x
 
 Lemma 2 (:func:`least_variance`). Let x_0 … x_{k−1} be numbers of [−1, 1], λ ≥ 0 with Σλ = 1, and
 (β·v)² ≤ 4 (λ·v)(α·v), λ·v > 0, for all v ∈ {1, E}^k, E ≥ e^ε. Then every unbiased ε-LDP mechanism on
-[−1, 1], on any set of outputs, has somewhere a variance of at least Σ_i β_i x_i − Σ_i α_i − Σ_i λ_i
-x_i².
+[−1, 1], on any set of outputs, has at the x_i a λ-weighted mean variance of at least Σ_i β_i x_i − Σ_i
+α_i − Σ_i λ_i x_i², and so somewhere a variance of at least that.
 Proof. (β·w)²/(λ·w) − 4 α·w is convex and positively homogeneous, so (β·w)² ≤ 4 (λ·w)(α·w) for all w in
 the cone that the v generate: the w ≥ 0 with w_i ≤ E w_j. There r² λ·w − r β·w + α·w ≥ 0 for every
 number r, as a polynomial in r without two different roots. Take for w the chances of an output y at
 x_0 … x_{k−1}, for r its estimate r_y, and add up over the outputs (integrate the densities, where
-there are too many to be listed): Σ_i λ_i E[r² | x_i] ≥ Σ_i β_i x_i − Σ_i α_i. The largest variance at
-the x_i is at least their λ-weighted mean. ∎
+there are too many to be listed): Σ_i λ_i E[r² | x_i] ≥ Σ_i β_i x_i − Σ_i α_i. At x_i
+the mean report is x_i, and the variance E[r² | x_i] − x_i². ∎
 
 Lemma 3 (:func:`_dominated`). Of the 2^k vectors v, 2k + 1 suffice. Let λ_i > 0, and q_i(s) = λ_i s² −
 β_i s + α_i. The inequality of Lemma 2 says that Σ_i v_i q_i(s) ≥ 0 for all s and v, which is Σ_i
@@ -38,6 +38,7 @@ follows by continuity. ∎
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -81,6 +82,29 @@ def worst_variance(means: Sequence[Fraction], squares: Sequence[Fraction]) -> Fr
             x = min(max(slope / 2, low), high)
             found.append(M + slope * (x - m) - x * x)
     return max(found)
+
+
+def mean_variance(
+    points: Sequence[Fraction],
+    prior: Sequence[Fraction],
+    means: Sequence[Fraction],
+    squares: Sequence[Fraction],
+) -> Fraction:
+    """Compute the mean of the variances at some points of [−1, 1]: Lemma 1, for means that cover it.
+
+    Args:
+        points: the x_i.
+        prior: the weight of each, which sum to 1.
+        means: the m_i.
+        squares: the M_i.
+    """
+    total = Fraction(0)
+    for x, share in zip(points, prior, strict=True):
+        i = min(bisect_right(means, x), len(means) - 1)
+        m, n = means[i - 1], means[i]
+        slope = (squares[i] - squares[i - 1]) / (n - m)
+        total += share * (squares[i - 1] + slope * (x - m) - x * x)
+    return total
 
 
 def least_variance(
