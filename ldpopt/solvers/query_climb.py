@@ -23,8 +23,8 @@ from ldpopt.solvers._query_descent import Descent, Spectrum
 from ldpopt.solvers._query_interior import CENTRED, Optimum, QueryInterior
 from ldpopt.solvers.query_design import MOST_INPUTS
 
-MOST_HIDDEN = 512
-"""Inputs under ε-LDP for which the checker computes error and bound within its minute."""
+MOST_HIDDEN = 256
+"""Inputs under ε-LDP for which the checker computes error and bound in some ten seconds."""
 OUTPUTS = 3
 """The most outputs per input."""
 IMPROVED, PATIENCE = 0.02, 10
