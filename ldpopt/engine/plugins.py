@@ -38,7 +38,7 @@ def load_solvers(references: Iterable[str]) -> list[type[Solver[Any]]]:
 def load_solver(reference: str) -> type[Solver[Any]]:
     """Import one solver class.
 
-    >>> load_solver("ldpopt.solvers.selection_greedy:Greedy").name
+    >>> load_solver("ldpopt.solvers.row_selection_greedy:Greedy").name
     'greedy'
     >>> load_solver("enum:Enum")
     Traceback (most recent call last):

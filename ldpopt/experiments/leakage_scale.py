@@ -16,7 +16,7 @@ from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import Curve, curves, distinct, save
 from ldpopt.problems import StatisticLeakage
-from ldpopt.solvers.selection_milp import FacilityModel
+from ldpopt.solvers.row_selection_milp import FacilityModel
 
 
 def points(quick: bool) -> Iterable[Point]:

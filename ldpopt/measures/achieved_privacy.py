@@ -21,8 +21,8 @@ from ldpopt.core.problem import Promise
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import matrix_of
 from ldpopt.measures.leakage import indistinguishability
-from ldpopt.measures.leakage_selection_lp import covered_most
 from ldpopt.measures.level_over_set import worst_place
+from ldpopt.measures.row_selection_lp import covered_most
 from ldpopt.models.privacy import Privacy, renyi_power
 
 

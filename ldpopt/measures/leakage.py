@@ -23,10 +23,10 @@ from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Channel
 from ldpopt.core.validate import Array
-from ldpopt.measures import leakage_selection
-from ldpopt.measures.leakage_selection import adjacency, matched_selection
-from ldpopt.measures.leakage_selection_lp import Branching, PriceLP
+from ldpopt.measures import row_selection
 from ldpopt.measures.number_with_error import Estimate
+from ldpopt.measures.row_selection import adjacency, matched_selection
+from ldpopt.measures.row_selection_lp import Branching, PriceLP
 from ldpopt.models.cones import worst_log_ratio
 from ldpopt.models.secret_labels import read_matrix, selection_program
 
@@ -69,7 +69,7 @@ def statistic_maximal_leakage(
     """
     form = selection_program(matrix, secrets)
     chosen, excess = _nearly_largest(form, effort, time_limit)
-    cover = float(leakage_selection.covered(form.matrix, chosen).sum())
+    cover = float(row_selection.covered(form.matrix, chosen).sum())
     return LeakageBounds(math.log(cover), math.log(cover + excess))
 
 
@@ -131,8 +131,8 @@ def infimum_leakage(
     rounding = PROVEN * scale * form.matrix.shape[1]
     if excess == 0 and rounding <= ROUNDED * left:
         return LeakageBounds(_minus_log(left), _minus_log(left))
-    if leakage_selection.count_selections(form) <= LISTED:
-        listed = map(list, leakage_selection.selections(form))
+    if row_selection.count_selections(form) <= LISTED:
+        listed = map(list, row_selection.selections(form))
         left = min(math.fsum(dense[rows].min(axis=0)) for rows in listed)
         return LeakageBounds(_minus_log(left), _minus_log(left))
     least = max(left - scale * excess - rounding, math.fsum(dense.min(axis=0)) * (1 - PROVEN))
@@ -193,9 +193,9 @@ def indistinguishability(matrix: Any, secrets: Any) -> float:
 
 def _nearly_largest(
     form: SelectionProgram, effort: float, time_limit: float | None
-) -> tuple[leakage_selection.Selection, float]:
+) -> tuple[row_selection.Selection, float]:
     """Find a selection, and by how much at most another covers more (0 if proven up to rounding)."""
-    if leakage_selection.is_deterministic(form.matrix):
+    if row_selection.is_deterministic(form.matrix):
         return largest_selection(form), 0.0
     nodes = max(1, int(min(effort / max(form.matrix.nnz, 1000), sys.maxsize)))
     branching = Branching(Limits.within(time_limit, gap=PROVEN), nodes)
@@ -247,14 +247,14 @@ def additive_noise_leakage(
     tails = noise.cdf(borders[0] - low), noise.sf(borders[-1] - high)
     above = np.hstack([tails[0], inner, tails[1]])
     below = selection_program(rounded, labels)
-    cover = leakage_selection.covered(below.matrix, largest_selection(below)).sum()
+    cover = row_selection.covered(below.matrix, largest_selection(below)).sum()
     most = PriceLP(SelectionProgram(csr_array(above), below.groups)).solve().bound
     return LeakageBounds(math.log(cover), math.log(most))
 
 
-def largest_selection(form: SelectionProgram) -> leakage_selection.Selection:
+def largest_selection(form: SelectionProgram) -> row_selection.Selection:
     """Find a selection with a large Σ_y max_g W[θ_g, y]: the largest if the branching finishes."""
-    if leakage_selection.is_deterministic(form.matrix):
+    if row_selection.is_deterministic(form.matrix):
         from scipy.sparse.csgraph import maximum_bipartite_matching
 
         matching = maximum_bipartite_matching(adjacency(form), perm_type="column")
@@ -265,7 +265,7 @@ def largest_selection(form: SelectionProgram) -> leakage_selection.Selection:
 def _extremes(form: SelectionProgram) -> tuple[Array, Array]:
     """Compute the smallest and the largest P(θ'|θ) of each secret (rows) and output (columns)."""
     dense = form.matrix.toarray()
-    parts = leakage_selection.members(form)
+    parts = row_selection.members(form)
     low = np.array([dense[part].min(axis=0) for part in parts])
     high = np.array([dense[part].max(axis=0) for part in parts])
     return low, high

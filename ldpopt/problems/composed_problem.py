@@ -44,7 +44,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Measure, Problem, Stages, Subject
 from ldpopt.core.validate import Array
 from ldpopt.measures.achieved_privacy import promised
-from ldpopt.measures.leakage_selection_lp import kept_by, selections_outside
+from ldpopt.measures.row_selection_lp import kept_by, selections_outside
 from ldpopt.models.cones import SecretCone
 from ldpopt.models.privacy import Outside, Privacy
 from ldpopt.models.utilities import Fisher, Largest, named_utility

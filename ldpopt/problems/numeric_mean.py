@@ -16,7 +16,7 @@ from ldpopt.core.forms.numeric_program import NumericProgram
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.core.validate import Array
-from ldpopt.measures.report_variance import mean_variance, worst_variance
+from ldpopt.measures.numeric_report_variance import mean_variance, worst_variance
 from ldpopt.models.cones import SecretCone, staircase_cone
 
 

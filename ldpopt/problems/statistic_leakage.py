@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.problem import Example, Measure, Problem
-from ldpopt.measures import leakage_selection
+from ldpopt.measures import row_selection
 from ldpopt.models.secret_labels import (
     plain_matrix,
     plain_secret,
@@ -73,7 +73,7 @@ class StatisticLeakage(Problem):
 
     def claim(self, answer: Any) -> float:
         """Evaluate the leakage in exact arithmetic, rounded down."""
-        return leakage_selection.exact_value(csr_array(self.matrix), answer["selection"])
+        return row_selection.exact_value(csr_array(self.matrix), answer["selection"])
 
     def to_params(self) -> dict[str, Any]:
         """Return dense rows as lists, a sparse matrix as triples."""

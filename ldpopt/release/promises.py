@@ -11,7 +11,7 @@ from ldpopt.core.exact import CEILING
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine.solving import answer_for
 from ldpopt.measures.frequency_intervals import LEVEL, margins
-from ldpopt.measures.report_variance import published_moments
+from ldpopt.measures.numeric_report_variance import published_moments
 from ldpopt.measures.rldp_level import Level
 from ldpopt.mechanisms.encodings import SubsetSelection
 from ldpopt.mechanisms.randomizer import WorstReport

@@ -22,8 +22,8 @@ from ldpopt.measures.estimation_fidelity import block_size
 from ldpopt.measures.estimator_variance import MomentObjective
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
 from ldpopt.solvers._affine_prices import affine_proof
-from ldpopt.solvers._phi_trees import MOST_INPUTS as TREE_INPUTS
-from ldpopt.solvers._phi_trees import phi_proof
+from ldpopt.solvers._phi_branch_and_bound import MOST_INPUTS as TREE_INPUTS
+from ldpopt.solvers._phi_branch_and_bound import phi_proof
 from ldpopt.solvers.optimal_design import MOST_INPUTS, certified, optimal_design
 
 MOST_CIRCULANT = 200

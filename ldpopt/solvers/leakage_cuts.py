@@ -15,8 +15,8 @@ from ldpopt.core.forms.selections import LeakageProgram, SelectionProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.measures import leakage_selection
-from ldpopt.measures.leakage_selection_lp import Branching
+from ldpopt.measures import row_selection
+from ldpopt.measures.row_selection_lp import Branching
 from ldpopt.solvers._leakage.inner_program import constant_release, inner_program
 from ldpopt.solvers._leakage.outer_program import OuterLP
 from ldpopt.solvers._leakage.repair import cost_below, repair_leakage
@@ -53,7 +53,7 @@ class LeakageCuts(Solver[LeakageProgram]):
         # the share of the time for the search; the exact bound takes a tenth of a second
         search = limits.part(0.95)
         matrix, prices = constant_release(form)
-        tree = leakage_selection.leaf(prices)
+        tree = row_selection.leaf(prices)
         outer = OuterLP(form)
         rounds = failed = 0
 
@@ -71,7 +71,7 @@ class LeakageCuts(Solver[LeakageProgram]):
         limits.keep(_worst_cost(form, matrix), 0.0, found)
         with suppress(OutOfTime):
             inner = inner_program(form, limits.part(0.5))
-            priced = leakage_selection.leaf(inner.prices)
+            priced = row_selection.leaf(inner.prices)
             matrix, tree = repair_leakage(inner.matrix, priced, form.groups, form.leakage, form.epsilon)
             value = _worst_cost(form, matrix)
             rng = limits.generator()
@@ -89,7 +89,7 @@ class LeakageCuts(Solver[LeakageProgram]):
                 if outer.cut(inner.matrix, candidate, rng, search):
                     continue
                 program = SelectionProgram(csr_array(candidate), form.groups)
-                first = leakage_selection.first_rows(program)
+                first = row_selection.first_rows(program)
                 chosen, proven = Branching(search, MOST_NODES).run(program, first)
                 if outer.rule_out(candidate, chosen, candidate[chosen].argmax(axis=0)):
                     continue

@@ -15,7 +15,7 @@ from ldpopt.core.forms.numeric_program import NumericProgram, Reports
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.measures.report_variance import mean_variance, worst_variance
+from ldpopt.measures.numeric_report_variance import mean_variance, worst_variance
 
 PRECISE = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 TOUCH = 1e-10

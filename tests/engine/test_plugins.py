@@ -44,7 +44,7 @@ def files(tmp_path, monkeypatch):
 def test_a_plugin_is_a_module_or_a_file(files):
     assert [cls.name for cls in plugins.load_solvers(["fine.py:Own"])] == ["own"]
     assert plugins.load_solver(f"{files / 'fine.py'}:Own").name == "own"
-    assert plugins.load_solver("ldpopt.solvers.selection_greedy:Greedy") is SOLVERS["greedy"]
+    assert plugins.load_solver("ldpopt.solvers.row_selection_greedy:Greedy") is SOLVERS["greedy"]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_plugin_is_a_module_or_a_file(files):
         (["fine.py:number"], "not a subclass of ldpopt.Solver"),
         (["fine.py:Half"], "does not define run"),
         (["fine.py:Nameless"], "has no name"),
-        (["ldpopt.solvers.selection_greedy:Greedy"], "'greedy', which is taken"),
+        (["ldpopt.solvers.row_selection_greedy:Greedy"], "'greedy', which is taken"),
         (["fine.py:Own", "fine.py:Own"], "'own', which is taken"),
     ],
 )

@@ -14,7 +14,7 @@ from ldpopt import problem, solve, verify
 from ldpopt.checker.kernel.proofs.unbiased_reports import grid, least_variance, moments, worst_variance
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.engine.result import Result
-from ldpopt.measures.report_variance import published_moments
+from ldpopt.measures.numeric_report_variance import published_moments
 
 
 def asked(epsilon, points, **prior):

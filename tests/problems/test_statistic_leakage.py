@@ -18,8 +18,8 @@ from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.form import relative_gap
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import accepting, problem
-from ldpopt.measures.leakage_selection import leaf
-from ldpopt.measures.leakage_selection_lp import PriceLP
+from ldpopt.measures.row_selection import leaf
+from ldpopt.measures.row_selection_lp import PriceLP
 from ldpopt.problems import StatisticLeakage
 
 SMALL = [[3 / 5, 2 / 5], [1 / 2, 1 / 2], [1 / 5, 4 / 5]]
@@ -115,7 +115,7 @@ def test_prices_bound_every_selection(seed: int) -> None:
     rng = np.random.default_rng(seed)
     matrix, secrets = random_case(rng, False)
     form = StatisticLeakage(matrix, secrets).form
-    from ldpopt.measures.leakage_selection import price_bound
+    from ldpopt.measures.row_selection import price_bound
 
     prices = rng.random(matrix.shape[1]) * rng.choice([0.0, 0.2, 1.0])
     assert price_bound(form, prices) >= reference(matrix, secrets) - 1e-12

@@ -11,7 +11,7 @@ from second_checker import opinion
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import public_digest
 from ldpopt.engine.verifying import verify
-from ldpopt.measures.report_variance import published_moments
+from ldpopt.measures.numeric_report_variance import published_moments
 from ldpopt.mechanisms.randomizer import seeded_words
 from ldpopt.release.accuracy import data_accuracies
 from ldpopt.release.designing import design, load_mechanism

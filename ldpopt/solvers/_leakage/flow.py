@@ -12,7 +12,7 @@ from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.measures.leakage_selection import is_deterministic
+from ldpopt.measures.row_selection import is_deterministic
 from ldpopt.solvers._leakage.matched import matched_solution
 
 Whole = NDArray[np.int64]

@@ -13,8 +13,8 @@ from ldpopt.core.exact import log_above
 from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.validate import Array
-from ldpopt.measures import leakage_selection
-from ldpopt.measures.leakage_selection import Matching, adjacency, matched_selection
+from ldpopt.measures import row_selection
+from ldpopt.measures.row_selection import Matching, adjacency, matched_selection
 
 
 def matched_solution(
@@ -28,7 +28,7 @@ def matched_solution(
         stats: counts worth printing.
     """
     prices = cover_prices(adjacency(form), matching)
-    proof = leakage_selection.leaf(prices)
+    proof = row_selection.leaf(prices)
     return FormSolution(
         status=Status.OPTIMAL,
         point=matched_selection(form, matching),

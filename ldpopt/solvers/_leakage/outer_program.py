@@ -13,7 +13,7 @@ from ldpopt.core import highs
 from ldpopt.core.forms.selections import LeakageProgram, SelectionProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.validate import Array
-from ldpopt.measures import leakage_selection
+from ldpopt.measures import row_selection
 from ldpopt.solvers._leakage.inner_program import Inner
 from ldpopt.solvers._leakage.orbits import Orbits
 
@@ -31,7 +31,7 @@ class OuterLP:
     def __init__(self, form: LeakageProgram) -> None:
         self.form = form
         self.orbits = Orbits(form)
-        self.cuts: list[tuple[leakage_selection.Selection, leakage_selection.Selection]] = []
+        self.cuts: list[tuple[row_selection.Selection, row_selection.Selection]] = []
         self._seen: set[bytes] = set()
         self._limit = math.exp(form.leakage)
         self._duals: Array | None = None
@@ -106,18 +106,18 @@ class OuterLP:
                 break
             between = step * outer + (1 - step) * inner
             program = SelectionProgram(csr_array(between), self.form.groups)
-            parts = leakage_selection.members(program)
+            parts = row_selection.members(program)
             # local searches in a round
             for _ in range(24):
                 if limits.expired():
                     return found
                 start = np.array([rng.choice(part) for part in parts])
-                chosen = leakage_selection.improve(program, start, limits)
+                chosen = row_selection.improve(program, start, limits)
                 found |= self.rule_out(outer, chosen, between[chosen].argmax(axis=0))
         return found
 
     def rule_out(
-        self, outer: Array, chosen: leakage_selection.Selection, takers: leakage_selection.Selection
+        self, outer: Array, chosen: row_selection.Selection, takers: row_selection.Selection
     ) -> bool:
         """Add the cut of a selection if it is new and the outer mechanism violates it.
 
@@ -129,7 +129,7 @@ class OuterLP:
         covered = outer[chosen[takers], np.arange(len(takers))].sum()
         return bool(covered > self._limit + 1e-9) and self._add(chosen, takers)
 
-    def _add(self, chosen: leakage_selection.Selection, takers: leakage_selection.Selection) -> bool:
+    def _add(self, chosen: row_selection.Selection, takers: row_selection.Selection) -> bool:
         """Add a cut; return False if it, or an image of it, is already there."""
         taken = self.orbits.entry[chosen[takers], np.arange(len(takers))]
         places, counts = np.unique(taken, return_counts=True)
@@ -173,7 +173,7 @@ class OuterLP:
         return proof
 
 
-def _drawn(part: leakage_selection.Selection, weights: Array, rng: np.random.Generator) -> int:
+def _drawn(part: row_selection.Selection, weights: Array, rng: np.random.Generator) -> int:
     """Draw a row of a group with the given weights; any row if there are none."""
     mass = float(weights.sum())
     return int(rng.choice(part, p=weights / mass if mass > 0 else None))

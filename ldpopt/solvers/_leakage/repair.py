@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ldpopt.core.certify import GRID, rounded, value_below
 from ldpopt.core.exact import LeakageStatement, PriceTree, cost_bound, is_private, leaks_within
 from ldpopt.core.validate import Array
-from ldpopt.measures import leakage_selection
+from ldpopt.measures import row_selection
 
 Proof = dict[str, Any]
 
@@ -56,7 +56,7 @@ def repair_leakage(
             return candidate, scaled
         touch *= 2
     exactly = rounded(constant[None, :]).repeat(len(rows), axis=0)
-    return exactly, leakage_selection.leaf(exactly[0])
+    return exactly, row_selection.leaf(exactly[0])
 
 
 def _mixed(tree: Proof, touch: float, constant: Array) -> Proof:
@@ -65,7 +65,7 @@ def _mixed(tree: Proof, touch: float, constant: Array) -> Proof:
         return tree | {"branches": [_mixed(child, touch, constant) for child in tree["branches"]]}
     prices = touch * constant
     prices[tree["outputs"]] += (1 - touch) * np.array(tree["prices"])
-    return leakage_selection.leaf(prices)
+    return row_selection.leaf(prices)
 
 
 def _leaks_within(matrix: Array, tree: Proof, groups: list[list[int]], leakage: float) -> bool:

@@ -10,9 +10,9 @@ import numpy as np
 from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
-from ldpopt.measures import leakage_selection
-from ldpopt.measures.leakage_selection import Selection
-from ldpopt.measures.leakage_selection_lp import Branching, Relaxed
+from ldpopt.measures import row_selection
+from ldpopt.measures.row_selection import Selection
+from ldpopt.measures.row_selection_lp import Branching, Relaxed
 
 
 def proven(
@@ -52,14 +52,14 @@ def keep_priced(
         stats: counts worth printing.
         limits: the limits of the run, which keep the solution.
     """
-    reached = leakage_selection.covered(form.matrix, point)
+    reached = row_selection.covered(form.matrix, point)
     candidates = [reached, np.zeros_like(reached), form.matrix.max(axis=0).toarray()]
-    bounds = [leakage_selection.price_bound(form, prices) for prices in candidates]
+    bounds = [row_selection.price_bound(form, prices) for prices in candidates]
     best = int(np.argmin(bounds))
     limits.keep(
         math.log(reached.sum()),
         math.log(bounds[best]),
-        lambda: with_proof(form, point, leakage_selection.leaf(candidates[best]), stats),
+        lambda: with_proof(form, point, row_selection.leaf(candidates[best]), stats),
     )
 
 
@@ -77,8 +77,8 @@ def with_proof(
     return FormSolution(
         status=Status.GAP,
         point=point,
-        value=math.log(leakage_selection.covered(form.matrix, point).sum()),
-        bound=leakage_selection.exact_bound(form, proof),
+        value=math.log(row_selection.covered(form.matrix, point).sum()),
+        bound=row_selection.exact_bound(form, proof),
         proof=proof,
         stats=stats,
     )

@@ -21,7 +21,7 @@ from ldpopt.checker.kernel.claims import verdict
 from ldpopt.checker.kernel.proofs import selection_trees
 from ldpopt.checker.statements import leakage_design
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.measures.leakage_selection_lp import MOST_DEPTH
+from ldpopt.measures.row_selection_lp import MOST_DEPTH
 from ldpopt.problems import LeakageDesign, StatisticLeakage
 
 FORGERIES = sorted((Path(__file__).parents[2] / "forgeries" / "leakage").glob("*.json"))

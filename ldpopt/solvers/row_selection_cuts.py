@@ -9,8 +9,8 @@ from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.measures import leakage_selection
-from ldpopt.measures.leakage_selection_lp import PriceLP, rounded
+from ldpopt.measures import row_selection
+from ldpopt.measures.row_selection_lp import PriceLP, rounded
 from ldpopt.solvers._leakage.selection_proof import keep_priced, proven, with_proof
 
 MOST_WORK = 5_000_000
@@ -28,12 +28,12 @@ class Cuts(Solver[SelectionProgram]):
 
     def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:
         """Bound by the LP, round its weights."""
-        keep_priced(form, leakage_selection.first_rows(form), {}, limits)
+        keep_priced(form, row_selection.first_rows(form), {}, limits)
         relaxed = PriceLP(form).solve(limits.part(0.6))
         rng, enough = limits.generator(), relaxed.bound * (1 - 1e-12)
         point = rounded(form, relaxed.weights, 150, rng, limits.part(0.8), enough)
-        proof = leakage_selection.leaf(relaxed.prices)
+        proof = row_selection.leaf(relaxed.prices)
         stats: dict[str, float] = {"rounds": relaxed.rounds, "cuts": relaxed.cuts}
-        value = math.log(leakage_selection.covered(form.matrix, point).sum())
+        value = math.log(row_selection.covered(form.matrix, point).sum())
         limits.keep(value, math.log(relaxed.bound), lambda: with_proof(form, point, proof, stats))
         return proven(form, point, 10 + MOST_WORK // form.matrix.nnz, stats, limits, relaxed)

@@ -16,7 +16,7 @@ from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.measures import leakage_selection
+from ldpopt.measures import row_selection
 from ldpopt.solvers._leakage.selection_proof import keep_priced, proven
 
 MOST_ENTRIES = 200_000
@@ -46,19 +46,17 @@ class MilpHighs(Solver[SelectionProgram]):
 
     def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:
         """Solve the MILP, then prove its answer."""
-        keep_priced(form, leakage_selection.first_rows(form), {}, limits)
+        keep_priced(form, row_selection.first_rows(form), {}, limits)
         limits.check()
         point, said = facility_location(form, limits.part(0.5))
-        point = leakage_selection.improve(form, point, limits)
+        point = row_selection.improve(form, point, limits)
         stats = {"milp_bound": said}
         keep_priced(form, point, stats, limits)
         # nodes of the proof times entries of the matrix
         return proven(form, point, 10 + 2_000_000 // form.matrix.nnz, stats, limits)
 
 
-def facility_location(
-    form: SelectionProgram, limits: Limits
-) -> tuple[leakage_selection.Selection, float]:
+def facility_location(form: SelectionProgram, limits: Limits) -> tuple[row_selection.Selection, float]:
     """Return the selection that HiGHS finds, and its bound on e^SML (inf if it stopped early)."""
     model = FacilityModel(form)
     options: Any = {"mip_rel_gap": 0.0, **highs.scipy_options(limits)}
@@ -73,9 +71,9 @@ def facility_location(
     if found.status not in (0, 1):
         raise SolverError(f"HiGHS ended with: {found.message}")
     if found.x is None:
-        return leakage_selection.greedily(form, limits), math.inf
+        return row_selection.greedily(form, limits), math.inf
     weights = found.x[: len(form.groups)]
-    point = np.array([part[weights[part].argmax()] for part in leakage_selection.members(form)])
+    point = np.array([part[weights[part].argmax()] for part in row_selection.members(form)])
     return point, -float(found.mip_dual_bound)
 
 

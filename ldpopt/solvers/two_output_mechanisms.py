@@ -1,4 +1,4 @@
-"""The best mechanism of two reports: a convex function is largest at a vertex, and all are listed."""
+"""The best mechanism with two outputs: a convex function is largest at a vertex, and all are listed."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.measures import leakage_selection
+from ldpopt.measures import row_selection
 from ldpopt.solvers._leakage.selection_proof import keep_priced, proven
 
 MOST_SELECTIONS = 1_000_000
@@ -24,13 +24,13 @@ class BruteForce(Solver[SelectionProgram]):
 
     def accepts(self, form: SelectionProgram) -> Literal[True] | str:
         """Accept selection programs with at most a million selections."""
-        if (count := leakage_selection.count_selections(form)) > MOST_SELECTIONS:
+        if (count := row_selection.count_selections(form)) > MOST_SELECTIONS:
             return f"there are {count:.3g} selections, more than {MOST_SELECTIONS}"
         return True
 
     def suits(self, form: SelectionProgram) -> Literal[True] | str:
         """Recommend this solver for a few hundred selections."""
-        if (count := leakage_selection.count_selections(form)) > QUICK:
+        if (count := row_selection.count_selections(form)) > QUICK:
             return f"slower than branching beyond {QUICK} selections; here are {count:.3g}"
         return True
 
@@ -39,7 +39,7 @@ class BruteForce(Solver[SelectionProgram]):
         search = limits.part(0.5)
         best, most, tried, finished = None, -1.0, 0, True
         dense = form.matrix.toarray()
-        for rows in leakage_selection.selections(form):
+        for rows in row_selection.selections(form):
             if tried % 256 == 255 and search.expired():
                 finished = False
                 break

@@ -20,8 +20,8 @@ from ldpopt.core.exact import DEEPEST, SelectionsNotion
 from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
-from ldpopt.measures import leakage_selection
-from ldpopt.measures.leakage_selection import Selection
+from ldpopt.measures import row_selection
+from ldpopt.measures.row_selection import Selection
 from ldpopt.models.privacy import LEAST_EXCESS, Outside
 
 MOST_DEPTH = DEEPEST // 2 - 10
@@ -62,7 +62,7 @@ class PriceLP:
         upper = np.concatenate([np.full(m, highspy.kHighsInf), top])
         low, starts = np.zeros(m + n), np.zeros(m + n, np.int32)
         self._model.addCols(m + n, cost, low, upper, 0, starts, none, nothing)
-        for part in leakage_selection.members(self.form):
+        for part in row_selection.members(self.form):
             self._model.addRow(1.0, 1.0, len(part), part.astype(np.int32), np.ones(len(part)))
         self._top = top
 
@@ -103,7 +103,7 @@ class PriceLP:
         """
         m = self.form.matrix.shape[0]
         weights = 1.0 / np.bincount(self.form.groups)[self.form.groups]
-        best_prices, best_bound = self._top, leakage_selection.price_bound(self.form, self._top)
+        best_prices, best_bound = self._top, row_selection.price_bound(self.form, self._top)
         rounds = 0
         outputs, levels, _ = self._separate(weights, np.full(len(self._top), np.inf))
         while outputs and rounds < most_rounds and not limits.expired():
@@ -114,7 +114,7 @@ class PriceLP:
             point = np.array(self._model.getSolution().col_value)
             weights, claimed = np.maximum(point[:m], 0.0), point[m:]
             for prices in self._prices():
-                bound = leakage_selection.price_bound(self.form, prices)
+                bound = row_selection.price_bound(self.form, prices)
                 if bound < best_bound:
                     best_prices, best_bound = prices, bound
             outputs, levels, reached = self._separate(weights, claimed)
@@ -192,18 +192,18 @@ def rounded(
         limits: when to stop.
         enough: a coverage at which to stop.
     """
-    parts = leakage_selection.members(form)
+    parts = row_selection.members(form)
     chances = [weights[part] / weights[part].sum() for part in parts]
     best = np.array([part[p.argmax()] for part, p in zip(parts, chances, strict=True)])
-    best = leakage_selection.improve(form, best, limits)
-    most = leakage_selection.covered(form.matrix, best).sum()
+    best = row_selection.improve(form, best, limits)
+    most = row_selection.covered(form.matrix, best).sum()
     for share in np.linspace(1.0, 0.1, tries):
         if limits.expired() or most >= enough:
             break
         drawn = [rng.choice(part, p=p) for part, p in zip(parts, chances, strict=True)]
         start = np.where(rng.random(len(parts)) < share, np.array(drawn), best)
-        candidate = leakage_selection.improve(form, start, limits)
-        value = leakage_selection.covered(form.matrix, candidate).sum()
+        candidate = row_selection.improve(form, start, limits)
+        value = row_selection.covered(form.matrix, candidate).sum()
         if value > most:
             best, most = candidate, value
     return best
@@ -229,13 +229,13 @@ class Branching:
             relaxed: the solution of the linear program of the root, if that is known.
         """
         if incumbent is None:
-            incumbent = leakage_selection.improve(form, leakage_selection.greedily(form))
+            incumbent = row_selection.improve(form, row_selection.greedily(form))
         self.best = incumbent
-        self.most = float(leakage_selection.covered(form.matrix, incumbent).sum())
+        self.most = float(row_selection.covered(form.matrix, incumbent).sum())
         self.bound, self._root = 0.0, relaxed
         tree = self._node(form, np.arange(len(form.groups)), 0)
         if self._root is not None and self._root.bound < self.bound:
-            tree, self.bound = leakage_selection.leaf(self._root.prices), self._root.bound
+            tree, self.bound = row_selection.leaf(self._root.prices), self._root.bound
         self.bound = max(self.bound, self.most)
         return self.best, tree
 
@@ -257,28 +257,28 @@ class Branching:
         out_of_limits = self._nodes <= 0 or depth == MOST_DEPTH or self._limits.expired()
         if relaxed.bound <= self._enough or out_of_limits:
             self.bound = max(self.bound, relaxed.bound)
-            return leakage_selection.leaf(relaxed.prices)
+            return row_selection.leaf(relaxed.prices)
         group = _most_divided(form, relaxed.weights)
         branches = []
         for row in np.flatnonzero(form.groups == group):
-            child, kept = leakage_selection.restricted(form, group, int(row))
+            child, kept = row_selection.restricted(form, group, int(row))
             branches.append(self._node(child, rows[kept], depth + 1))
         return {"secret": group, "branches": branches}
 
     def _last(self, form: SelectionProgram, rows: Selection, sizes: Selection) -> dict[str, Any]:
         """Close a node with one open group: what the others cover is a price vector without gap."""
         fixed = np.flatnonzero(sizes[form.groups] == 1)
-        prices = leakage_selection.covered(form.matrix, fixed)
+        prices = row_selection.covered(form.matrix, fixed)
         open_rows = np.flatnonzero(sizes[form.groups] > 1)
         choice = fixed
         if len(open_rows):
-            gains = leakage_selection.row_gains(form.matrix[open_rows], prices)
+            gains = row_selection.row_gains(form.matrix[open_rows], prices)
             choice = np.append(fixed, open_rows[gains.argmax()])
         self._offer(form, rows, choice[np.argsort(form.groups[choice])])
-        return leakage_selection.leaf(prices)
+        return row_selection.leaf(prices)
 
     def _offer(self, form: SelectionProgram, rows: Selection, candidate: Selection) -> None:
-        value = float(leakage_selection.covered(form.matrix, candidate).sum())
+        value = float(row_selection.covered(form.matrix, candidate).sum())
         if value > self.most:
             self.best, self.most = rows[candidate], value
 
@@ -338,9 +338,9 @@ def covered_most(matrix: Array, groups: Sequence[Sequence[int]]) -> Covered:
     search = Branching(replace(UNLIMITED, gap=GAP), MOST_NODES)
     best, tree = search.run(form)
     starts = ([int(rng.choice(list(rows))) for rows in groups] for _ in range(STARTS))
-    others = (leakage_selection.improve(form, np.array(start)) for start in starts)
+    others = (row_selection.improve(form, np.array(start)) for start in starts)
     found = {
-        tuple(chosen.tolist()): float(leakage_selection.covered(form.matrix, chosen).sum())
+        tuple(chosen.tolist()): float(row_selection.covered(form.matrix, chosen).sum())
         for chosen in [best, *others]
     }
     ranked = sorted(found, key=lambda chosen: -found[chosen])

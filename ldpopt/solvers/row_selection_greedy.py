@@ -8,7 +8,7 @@ from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.measures import leakage_selection
+from ldpopt.measures import row_selection
 from ldpopt.solvers._leakage.selection_proof import keep_priced
 
 
@@ -27,7 +27,7 @@ class Greedy(Solver[SelectionProgram]):
 
     def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:
         """Select greedily, bound by what is covered."""
-        keep_priced(form, leakage_selection.greedily(form, limits), {}, limits)
+        keep_priced(form, row_selection.greedily(form, limits), {}, limits)
         with limits.proving():
             solution = limits.kept()
         assert solution is not None
