@@ -453,6 +453,7 @@ SAYS = {
     "release/composed_question.py": "why a method refuses",
     "release/promises.py": "what was promised; callers mark it",
     "release/question.py": "why a question is refused",
+    "release/safe_columns.py": "what stands out in a table; what is verified is marked",
     "report/answer.py": "a ceiling that a claim states",
     "report/curve.py": "the name of the axis",
     "report/page_figures.py": "the name of the axis",
