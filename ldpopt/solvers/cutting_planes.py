@@ -34,7 +34,7 @@ SMALL_INPUTS = 9
 """Inputs up to which the tree closes the gap by itself."""
 LEAST_ROUNDS, LITTLE = 3, 1e-4
 """After at least so many rounds, the tree begins when a round gains less than this, relatively."""
-SLACK_SHARES = ((0.15, 0.2, 0.3), (0.2, 0.65, 0.7))
+SLACK_SHARES = ((0.25, 0.2, 0.3), (0.2, 0.7, 0.7))
 """In two rounds, the largest shares of the time left: for better columns, parts, and their proof."""
 
 
@@ -91,10 +91,10 @@ class CuttingPlanes(Solver[CutProgram]):
         # the largest shares of the time left: for better columns, for parts, and for their proof
         for columns, parts, proving in SLACK_SHARES:
             with suppress(OutOfTime):
-                part = limits.part(columns)
-                self._improve(search, part, limits, proof)
-                if proof is not None:
-                    self._search(search, part, limits, proof)
+                self._improve(search, limits.part(columns), limits, proof)
+            if proof is not None:
+                with suppress(OutOfTime):
+                    self._search(search, limits.part(columns), limits, proof)
             with suppress(OutOfTime, SolverError):
                 found = found or SlackSearch(cone, search.form.prior, limits)
                 found.run(search.lp.rays, search.optimum.value, limits.part(parts))
