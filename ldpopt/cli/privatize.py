@@ -47,6 +47,13 @@ def privatize(
         str,
         typer.Option(help="Rows with an empty cell (and no value for it): refuse or drop."),
     ] = "refuse",
+    new_values: Annotated[
+        str,
+        typer.Option(
+            help="Values that the design does not know: refuse, or other to count them as its value for "
+            "others."
+        ),
+    ] = "refuse",
     person: Person = "",
     sep: Separator = None,
     encoding: Encoding = "utf-8",
@@ -84,11 +91,14 @@ def privatize(
     Exit code 0: done, 1: a claim of the mechanism's file is refuted, 2: bad input, 3: one is undecided,
     4: done, but the file does not decide its promise.
     """
+    from ldpopt.core.validate import choice
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release import release_ledger, releasing
     from ldpopt.release.designing import load_mechanism
     from ldpopt.tables.cells import CompleteRows
+    from ldpopt.tables.new_values import NewValues
 
+    choice("new-values", new_values, ("refuse", "other"))
     if void is not None:
         _void(mechanism, void)
         return
@@ -111,11 +121,12 @@ def privatize(
     found: list[Agreement | None] = []
     listed: list[release_ledger.Release] = []
     reader = prepared(table, made, missing, sep, encoding, person, decimal, dates)
+    known = reader if new_values == "refuse" else NewValues(reader, made.domain.all_columns)
     with watching(f"checking the certificate of {mechanism}", SECONDS):
         releasing.check_certificate(made)
     with counting("rows") as count:
         rows = releasing.privatize(
-            reader,
+            known,
             made,
             out,
             seed=seed,
@@ -133,6 +144,8 @@ def privatize(
         row = f"{row.replace('row', 'first row')} of a {person}"
     say(f"wrote {rows:,} reports to {out}, one for each {row} of {table}: {releasing.in_words(made)}")
     _remark(made, reader)
+    if isinstance(known, NewValues):
+        tell(f"note: {known.in_words}")
     _compare(made, found[0], seed is None)
     total = len(listed)
     run = listed[-1].run

@@ -152,7 +152,7 @@ class Column:
             read = moments if self.time else numbers
             return np.searchsorted(self.edges, read(self.name, cells, first_row), side="right")
         words = text_cells(self.name, cells, first_row, self.text)
-        coarse = self._coarse(words)
+        coarse = self.coarse(words)
         found = pc.index_in(coarse, value_set=pa.array(self.values), skip_nulls=True)
         if self.other:
             found = pc.if_else(pc.is_valid(coarse), pc.fill_null(found, self.other_code), found)
@@ -165,7 +165,7 @@ class Column:
             )
         return found.to_numpy(zero_copy_only=False).astype(np.int64)
 
-    def _coarse(self, words: Any) -> Any:
+    def coarse(self, words: Any) -> Any:
         """Return the words at the level that counts; null where a word has no group."""
         if self.prefix:
             return pc.utf8_slice_codeunits(words, 0, self.prefix)
