@@ -111,5 +111,5 @@ def _print_exposure(found: Exposed) -> None:
         (name, f"{values:,}", rows_in_words(alone, found.rows), name in found.released)
         for name, values, alone in zip(found.columns, found.values, found.alone, strict=True)
     ]
-    print_table(("column", "values", "exposed by it alone", "within the budget"), rows, left=("column",))
+    print_table(("column", "values", "exposed by it alone", "chosen"), rows, left=("column",))
     print_facts(exposure_in_words(found))

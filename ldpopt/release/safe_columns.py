@@ -172,7 +172,8 @@ def exposed(
         opened = open_table(table, sep=sep, encoding=encoding)
         names = list(columns) or [name for name in opened.columns if name not in sensitive]
         if not names:
-            raise InvalidInputError(f"{opened.name} has no columns")
+            besides = " but the sensitive ones" if sensitive else ""
+            raise InvalidInputError(f"{opened.name} has no columns{besides}")
         if len({*names, *sensitive}) < len(names) + len(sensitive):
             raise InvalidInputError(f"columns must be different, not {', '.join([*names, *sensitive])}")
         if bins or levels or missing != "category":
@@ -290,7 +291,7 @@ def exposure_in_words(found: Exposed) -> dict[str, str]:
     for name, told in found.told.items():
         safe, together = (rows_in_words(count, found.rows) for count in told)
         facts[f"sensitive {name}"] = (
-            f"not to be released as it is: beside it, the columns within the budget tell it of {safe}, "
+            f"not to be released as it is: beside it, the columns chosen tell it of {safe}, "
             f"all columns of {together}; a mechanism hides it (ldpopt design --secret {name})"
         )
     if not found.told:

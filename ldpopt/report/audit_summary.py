@@ -55,8 +55,13 @@ def telling(made: AnyDesign, level: Level) -> list[Fact]:
 
 
 def witness(made: Design) -> Grid | None:
-    """Show the distribution of the set that attains the level, as P(u | s), for the two secrets."""
-    if made.domain.public is None or made.level.witness.shape != made.domain.shape:
+    """Show the distribution of the set that attains the level, as P(u | s), for the two secrets.
+
+    A notion such as ``given`` is no level over distributions: none is where it is attained.
+    """
+    if made.kept is not None or made.domain.public is None:
+        return None
+    if made.level.witness.shape != made.domain.shape:
         return None
     level, secrets = made.level, made.domain.secret.labels
     rows = []

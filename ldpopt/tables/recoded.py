@@ -38,6 +38,8 @@ class Recoded(TableReader):
     ) -> None:
         validate.choice("missing", missing, ("refuse", "drop", "category"))
         self.name, self.columns = table.name, list(names)
+        if len(set(names)) < len(self.columns):
+            raise InvalidInputError(f"columns must be different, not {', '.join(names)}")
         self._table = CompleteRows(table, self.columns) if missing == "drop" else table
         for name in (*bins, *levels):
             if name not in self.columns:

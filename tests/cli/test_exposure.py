@@ -102,9 +102,7 @@ def test_what_a_sensitive_column_would_give_away(tmp_path, ldpopt):
     assert found.told == {"disease": (0, 2)}
     command = ("exposure", "ill.csv", "--identifying", "sex", "--sensitive", "disease", "--k", "2")
     done = ldpopt(*command, "-o", "page.html", cwd=tmp_path)
-    assert (
-        "beside it, the columns within the budget tell it of 2 rows (25 %), all columns of" in done.out
-    )
+    assert "beside it, the columns chosen tell it of 2 rows (25 %), all columns of" in done.out
     assert "<strong>" not in (tmp_path / "page.html").read_text()
     assert "--sensitive" in ldpopt("exposure", "ill.csv", cwd=tmp_path).out
 
@@ -159,3 +157,20 @@ def test_the_command_keeps_to_a_time_limit(people, ldpopt, monkeypatch):
     assert 0 < given[0] < 1000
     refused = ldpopt("exposure", people, "--time-limit", "0")
     assert (refused.code, "time_limit must be" in refused.err) == (2, True)
+
+
+def test_a_column_that_is_not_chosen_is_not_said_to_exceed_the_budget(people, ldpopt):
+    """Each of two columns may be within the budget though both together are not."""
+    found = exposed(people, threshold=0.4, budget=0.3)
+    assert found.safe_alone == ("age", "place")
+    assert len(found.released) == 1
+    done = ldpopt("exposure", people, "--threshold", "0.4", "--budget", "0.3")
+    (head, *rows) = [line for line in done.out.splitlines() if line.startswith(("┃", "│"))]
+    assert head.split()[-2] == "chosen"
+    assert sorted(row.split()[-2] for row in rows) == ["NO", "yes"]
+
+
+def test_a_table_of_sensitive_columns_alone(tmp_path, ldpopt):
+    (tmp_path / "ill.csv").write_text("disease\nflu\nflu\n")
+    done = ldpopt("exposure", "ill.csv", "--sensitive", "disease", cwd=tmp_path)
+    assert (done.code, done.err) == (2, "ldpopt: ill.csv has no columns but the sensitive ones\n")

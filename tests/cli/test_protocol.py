@@ -48,3 +48,11 @@ def test_columns_are_binned_and_rare_values_redacted(people, ldpopt):
     counts = Counter(row[0] for row in found["rows"])
     assert found["released"] == ["number"]
     assert counts == {"*": 10, "≥ 10": 20} or sum(counts.values()) == 30
+
+
+@pytest.mark.parametrize("missing", ["refuse", "drop", "category"])
+def test_a_column_that_is_named_twice_is_bad_input(people, ldpopt, missing):
+    asked = ("--columns", "age,number,age", "--missing", missing)
+    done = ldpopt("protocol", "people.csv", *asked, cwd=people)
+    words = "ldpopt: columns must be different, not age, number, age\n"
+    assert (done.code, done.err) == (2, words)

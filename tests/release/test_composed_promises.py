@@ -19,6 +19,7 @@ from ldpopt.release.estimating import estimate
 from ldpopt.release.exporting import Sampler
 from ldpopt.release.release_ledger import repetition
 from ldpopt.release.releasing import privatize
+from ldpopt.report.audit_summary import witness, worst_case
 from ldpopt.report.reproducing import design_commands
 
 EPSILON = 0.5
@@ -94,6 +95,16 @@ def test_the_price_of_told_columns_is_measured(given):
     said = promises.caveat(given)
     assert f"the level is {level:.3g}, not {EPSILON}" in said
     assert f"in {round(100 * seen)} of 100 cases, without a report in {round(100 * blind)}" in said
+
+
+def test_no_distribution_is_said_to_attain_the_level_of_a_notion(given, sensitive):
+    """Under ``given`` the secret of people of different sex is told apart without limit."""
+    assert math.isinf(given.level.level)
+    assert given.level.witness.shape == given.domain.shape
+    assert witness(given) is None
+    assert witness(sensitive) is None
+    (factor,) = worst_case(given)
+    assert float(factor.text) == pytest.approx(math.exp(EPSILON), rel=1e-3)
 
 
 @pytest.mark.parametrize("name", ["small", "sensitive"])
