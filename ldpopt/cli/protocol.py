@@ -74,6 +74,7 @@ def protocol(
     recoded = Recoded(opened, names, read["bins"], read["levels"], missing).read()
     rows = list(zip(*(column.to_pylist() for column in recoded.columns), strict=True))
     longest = max(len(value.encode()) for row in rows for value in row)
+    counted = [name for name, edges in read["bins"].items() if isinstance(edges, int)]
     policy = Policy(threshold, budget, redact=redact, random=random)
     with counting("protocol") as count:
 
@@ -90,12 +91,12 @@ def protocol(
     else:
         titles = ("party", "saw", "did not see")
         print_table(titles, views(outcome), left=titles)
-        print_facts(facts(outcome))
+        print_facts(facts(outcome, counted))
     if out is not None:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([outcome.released, *table_of_rows])
         write_whole(out, text.getvalue())
         tell(f"wrote {out}")
     if page is not None:
-        write_page(outcome, f"{opened.name}, {len(rows):,} users", page)
+        write_page(outcome, f"{opened.name}, {len(rows):,} users", page, counted)
         tell(f"wrote {page}")

@@ -11,6 +11,7 @@ not a guarantee against somebody who knows more. For such a guarantee, design a 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -290,9 +291,11 @@ def exposure_in_words(found: Exposed) -> dict[str, str]:
     }
     for name, told in found.told.items():
         safe, together = (rows_in_words(count, found.rows) for count in told)
+        doubled = name.replace('"', '""')
+        option = shlex.quote(f'"{doubled}"' if set(name) & set(',"') else name)
         facts[f"sensitive {name}"] = (
             f"not to be released as it is: beside it, the columns chosen tell it of {safe}, "
-            f"all columns of {together}; a mechanism hides it (ldpopt design --secret {name})"
+            f"all columns of {together}; a mechanism hides it (ldpopt design --secret {option})"
         )
     if not found.told:
         facts["not said"] = "what nobody may learn of a person (--sensitive): the counts do not know"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 
 from ldpopt.core.files import write_whole
 from ldpopt.protocol import Outcome
@@ -30,12 +31,18 @@ def views(outcome: Outcome) -> list[tuple[str, str, str]]:
     ]
 
 
-def facts(outcome: Outcome) -> dict[str, str]:
-    """Say what was released, what is proven and measured of it, and what went wrong."""
+def facts(outcome: Outcome, counted: Collection[str] = ()) -> dict[str, str]:
+    """Say what was released, what is proven and measured of it, and what went wrong.
+
+    Args:
+        outcome: what each party knows at its end.
+        counted: columns of which the number of bins was stated, so that their edges are from the table.
+    """
     said = {
         "released": ", ".join(outcome.released)
         or "nothing: no column is proven to be within the budget",
         "kept": "; ".join(f"{name}: {', '.join(values)}" for name, values in outcome.kept.items()),
+        "bins": _edges(counted) if counted else "",
         "proven": outcome.proven,
         "measured": outcome.measured,
         "incidents": "; ".join(": ".join(incident) for incident in outcome.incidents) or "none",
@@ -44,20 +51,32 @@ def facts(outcome: Outcome) -> dict[str, str]:
     return {name: text for name, text in said.items() if text}
 
 
-def write_page(outcome: Outcome, name: str, out: str | os.PathLike[str]) -> None:
+def _edges(counted: Collection[str]) -> str:
+    """Say what labels of bins tell, which the users and the curator see, and who gets the rows."""
+    return (
+        f"the edges of {', '.join(counted)} were chosen from the table before the protocol: they are "
+        "values of it with about equally many rows between them, and whoever sees the bins sees these; "
+        "edges that are stated (--bins COLUMN=18,30,65) tell nothing"
+    )
+
+
+def write_page(
+    outcome: Outcome, name: str, out: str | os.PathLike[str], counted: Collection[str] = ()
+) -> None:
     """Write one self-contained HTML page on a run.
 
     Args:
         outcome: what each party knows at its end.
         name: the table, in words.
         out: where the page is written.
+        counted: columns of which the number of bins was stated.
     """
     rows = sorted(outcome.rows.items(), key=lambda row: (-row[1], row[0]))
     text = rendered(
         "protocol.html",
         name=name,
         views=views(outcome),
-        facts=facts(outcome),
+        facts=facts(outcome, counted),
         columns=outcome.released,
         rows=rows[:MOST_ROWS],
         more=len(rows) - MOST_ROWS,

@@ -1,14 +1,16 @@
 """``ldpopt exposure``: counts by hand, words, page, and bad input."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
 
+from ldpopt.cli.options import split_columns
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.engine import solving as engine
 from ldpopt.release import safe_columns
-from ldpopt.release.safe_columns import exposed, release_in_words
+from ldpopt.release.safe_columns import exposed, exposure_in_words, release_in_words
 from ldpopt.report.exposure_page import curve, steps
 
 ROWS = "age,place\n" + "old,town\n" * 6 + "old,village\n" * 3 + "young,town\n"
@@ -174,3 +176,14 @@ def test_a_table_of_sensitive_columns_alone(tmp_path, ldpopt):
     (tmp_path / "ill.csv").write_text("disease\nflu\nflu\n")
     done = ldpopt("exposure", "ill.csv", "--sensitive", "disease", cwd=tmp_path)
     assert (done.code, done.err) == (2, "ldpopt: ill.csv has no columns but the sensitive ones\n")
+
+
+@pytest.mark.parametrize("name", ["disease; touch here", "$(touch here)", "it's", 'a,"b"', "-x"])
+def test_the_command_that_hides_a_column_is_one_command(tmp_path, name):
+    """Whoever wrote the table named its columns; whoever reads the words pastes the command."""
+    (told,) = exposure_in_words(exposed({name: ["flu"] * 4, "age": ["old"] * 4}, k=2, sensitive=[name]))[
+        f"sensitive {name}"
+    ].split("(ldpopt design ")[1:]
+    option, columns = shlex.split(told.removesuffix(")"))
+    assert option == "--secret"
+    assert split_columns(columns) == [name]

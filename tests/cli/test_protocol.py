@@ -56,3 +56,14 @@ def test_a_column_that_is_named_twice_is_bad_input(people, ldpopt, missing):
     done = ldpopt("protocol", "people.csv", *asked, cwd=people)
     words = "ldpopt: columns must be different, not age, number, age\n"
     assert (done.code, done.err) == (2, words)
+
+
+def test_edges_that_are_values_of_the_table_are_said_to_be(people, ldpopt):
+    """Every party sees the labels of the bins: so it sees values of others, where they were chosen."""
+    asked = ("protocol", "people.csv", "--columns", "number", "--threshold", "0.05", "--jobs", "1")
+    done = ldpopt(*asked, "--bins", "number=3", "--page", "page.html", cwd=people)
+    assert done.code == 0, done.err
+    for text in (done.out.replace("\n", " "), sound((people / "page.html").read_text()).text):
+        assert "the edges of number were chosen from the table" in text
+    stated = ldpopt(*asked, "--bins", "number=3,10", cwd=people)
+    assert (stated.code, "chosen from the table" in stated.out) == (0, False)
