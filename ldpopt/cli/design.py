@@ -77,6 +77,7 @@ def design(
     ] = False,
     told: given.Told = False,
     sensitive: given.Sensitive = None,
+    secrecy: given.Secrecy = "",
     alpha: given.Significance = 0.05,
     method: Annotated[
         str,
@@ -145,8 +146,9 @@ def design(
             given.split_columns(public),
             mean_over=ends,
             epsilon=epsilon,
-            robust=given.robustness(robust, known, told, bool(sensitive)),
+            robust=given.robustness(robust, known, told, bool(sensitive), bool(secrecy)),
             sensitive=given.sensitive_values(sensitive),
+            secrecy=secrecy or None,
             alpha=alpha,
             method=method,
             **coarser,
@@ -249,7 +251,7 @@ def _facts(
             f"{'' if best else promises.advice(made, queries)}"
         ),
         "plain LDP": lambda: (
-            f"{promises.plain_ldp(made, queries)} [{NOT_CHECKED}]" if made.question.sensitive else ""
+            f"{alike} [{NOT_CHECKED}]" if (alike := promises.plain_ldp(made, queries)) else ""
         ),
         "merged": lambda: verification.marked(merged) if merged else "",
         "groups": lambda: "; ".join(promises.merged_groups(made)),

@@ -65,6 +65,14 @@ Sensitive = Annotated[
     list[str] | None,
     typer.Option(help="COLUMN=VALUE,…: hide these values of a secret column; others may be told."),
 ]
+Secrecy = Annotated[
+    str,
+    typer.Option(
+        "--levels-of-secrecy",
+        metavar="FILE",
+        help="A table of two values of the secret and the multiple of epsilon that is their level.",
+    ),
+]
 Significance = Annotated[float, typer.Option(help="Significance level of the χ² set.")]
 BinsOption = Annotated[
     list[str] | None,
@@ -224,7 +232,9 @@ def coarser(
     }
 
 
-def robustness(robust: str | None, known: bool, told: bool, sensitive: bool) -> str:
+def robustness(
+    robust: str | None, known: bool, told: bool, sensitive: bool, secrecy: bool = False
+) -> str:
     """Return from whom the secret is hidden, which one option at most says.
 
     Args:
@@ -232,8 +242,10 @@ def robustness(robust: str | None, known: bool, told: bool, sensitive: bool) -> 
         known: whether the table's distribution is taken for the true one.
         told: whether the public columns are told.
         sensitive: whether only some values are sensitive.
+        secrecy: whether pairs of values have levels of their own.
     """
     named = {"--robust": robust is not None, "--known": known, "--given": told, "--sensitive": sensitive}
+    named["--levels-of-secrecy"] = secrecy
     if len(both := [name for name, is_given in named.items() if is_given]) > 1:
         raise InvalidInputError(f"{' and '.join(both)} exclude each other")
     return "known" if known else "given" if told else robust or "all"

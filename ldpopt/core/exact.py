@@ -122,7 +122,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.square_phi_bound import square_phi_reaches
     from ldpopt.checker.kernel.proofs.square_phi_tree import square_phi_proven
     from ldpopt.checker.kernel.proofs.stated_sets import UNCERTAINTY, read_set
-    from ldpopt.checker.kernel.proofs.table_promises import TablePromise, table_promise
+    from ldpopt.checker.kernel.proofs.table_promises import TablePromise, pair_level, table_promise
     from ldpopt.checker.kernel.proofs.two_reports import gains as gains_of_two
     from ldpopt.checker.kernel.proofs.two_reports import vertices as vertices_of_two
     from ldpopt.checker.kernel.proofs.unary_encoding import is_private as is_unary_private

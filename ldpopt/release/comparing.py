@@ -137,7 +137,8 @@ def to_publish(made: Design, goal: str = "estimates", queries: Sequence[str] = (
     question, counts = made.question, made.question.counts
     named = "No count can be computed back from the mechanism"
     if question.composed:
-        return f"{named} of --robust all --method grr, which promises more [{NOT_CHECKED}]"
+        more = ", which promises more" * (not question.secrecy)
+        return f"{named} of --robust all --method grr{more} [{NOT_CHECKED}]"
     if counts.size > MOST_LEARNT:
         return f"{named}s of --method srr, grr and subset [{NOT_CHECKED}]"
     asked = replace(question, epsilon=question.promised / question.reports, together=None)

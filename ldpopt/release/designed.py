@@ -200,7 +200,7 @@ class Design(Released):
         question = self.question
         against = question.epsilon, question.robust, question.alpha
         several = question.reports, question.together
-        return Promise(self.method, *against, *several, question.sensitive)
+        return Promise(self.method, *against, *several, question.sensitive, question.secrecy)
 
     @property
     def uncertainty(self) -> Uncertainty:

@@ -22,6 +22,7 @@ from ldpopt.engine.verifying import read_document, within
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import column_groups, query_rows
 from ldpopt.release.designed import Design
+from ldpopt.release.levels_of_secrecy import multiples
 from ldpopt.release.methods import METHODS, MOST_ROWS, chosen
 from ldpopt.release.public_design import SECTION, Promise, PublicDesign, load_public
 from ldpopt.release.question import MOST_PUBLIC, Question
@@ -108,7 +109,7 @@ def read_design(path: str | os.PathLike[str], document: dict[str, Any] | None = 
         composed = asked.get("minimise", {}).get("queries", {})
         queries = asked.get("queries", composed.get("queries"))
         about = queries, domain.of_numbers, promise.sensitive
-        question = Question(section["counts"], *against, *several, *about)
+        question = Question(section["counts"], *against, *several, *about, secrecy=promise.secrecy)
     except (KeyError, TypeError, AttributeError) as error:
         raise UnreadableFileError(f"{os.fspath(path)} is not a design: {error!r}") from None
     made = Design(result, domain, question, promise.method, salt=section.get("salt"))
@@ -137,6 +138,7 @@ def design(
     epsilon: float,
     robust: str = "all",
     sensitive: Mapping[str, Sequence[str]] | None = None,
+    secrecy: Any = None,
     alpha: float = 0.05,
     method: str = "auto",
     bins: Mapping[str, Bins] | None = None,
@@ -168,6 +170,8 @@ def design(
             does not reject ("chi2"); or for the observed one ("known"). Or "given": hide it from those
             who know the public columns, and tell these as they are.
         sensitive: for secret columns, the values that are sensitive; others may be told (with "all").
+        secrecy: a table of pairs of secrets, each with the multiple of ``epsilon`` that is its level,
+            for pairs whose level is not ``epsilon`` (:func:`multiples`; with "all").
         alpha: the significance level.
         method: a name of ``ldpopt list methods``, or "auto" (:func:`ldpopt.release.methods.chosen`).
         bins: for columns of numbers, dates or times, how many bins, or the edges between them.
@@ -205,10 +209,12 @@ def design(
     column_groups(domain, queries)  # refuses a name that is no column
     wanted = query_rows(domain, queries) if named and counts.size <= MOST_ROWS else None
     about = counts, epsilon, robust, alpha, width, reports, None, wanted, domain.of_numbers
-    question = Question(*about, sensitive_secrets(domain, sensitive or {}))
+    apart = () if secrecy is None else multiples(domain.secret, secrecy)
+    question = Question(*about, sensitive_secrets(domain, sensitive or {}), apart)
     found: list[Design] = []
     failed: dict[str, LdpoptError] = {}
-    names = chosen(question, method, goal)
+    only = "composed" if question.composed and method == "auto" else method
+    names = chosen(question, only, goal)
     for i, name in enumerate(names):
         if found and whole.expired():
             failed[name] = InvalidInputError("no time was left; allow more (--time-limit)")

@@ -25,7 +25,7 @@ SUMMARIES = {
     "ldp": "seeks the best that hides all columns, public ones too",
     "learn": "subset selection, or a balanced design near it, for frequencies under plain LDP",
     "queries": "seeks the least squared error of the wanted frequencies; for chi2 in polyopt's cone",
-    "composed": "seeks the best under --given or --sensitive",
+    "composed": "seeks the best under --given, --sensitive or --levels-of-secrecy",
     "public": "the public values as they are",
     "blurred": "the public values with as little noise as the level takes, by the exact audit",
     "grr": "randomised response on all columns",

@@ -26,6 +26,7 @@ from ldpopt.release.accuracy import (
 )
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
+from ldpopt.release.levels_of_secrecy import in_words
 from ldpopt.release.matrix_randomizer import released
 from ldpopt.release.methods import METHODS
 
@@ -54,6 +55,12 @@ def promise(made: AnyDesign) -> str:
 def limit(made: AnyDesign) -> str:
     """Say how far a report may tell values apart, and which."""
     secret, public, asked = made.domain.secret.name, made.domain.public, made.promise
+    if asked.secrecy:
+        levels = in_words(made.domain.secret, asked.secrecy, MOST_NAMED)
+        return (
+            f"no report is more than e^(ε·m) times as likely for one value of {secret} as for another, "
+            f"m being {levels}"
+        )
     times = f"more than {factor_at_most(asked.epsilon)} times as likely for one value of"
     if asked.sensitive:
         what = secret if public is None else f"{secret} and {public.name} together"
@@ -76,13 +83,13 @@ def sensitive(made: AnyDesign) -> str:
 
 
 def plain_ldp(made: Design, queries: Sequence[str] = ()) -> str:
-    """Say how precise the frequencies are under plain LDP, the best for them, beside sensitive values.
+    """Say how precise the frequencies are under plain LDP, the best for them, beside levels of values.
 
     Args:
         made: the design.
         queries: the columns whose frequencies are wanted; all if not given.
     """
-    if not made.question.sensitive:
+    if not (made.question.sensitive or made.question.secrecy):
         return ""
     counts, n = made.question.counts, made.rows
     rows = query_rows(made.domain, queries)
@@ -297,7 +304,7 @@ def caveat(made: Design) -> str:
     """Say what the promise does not cover: who knows the public value of a person, or does not."""
     if made.question.robust == "given":
         return _told(made)
-    if made.question.sensitive:
+    if made.question.sensitive or made.question.secrecy:
         return ""
     level, epsilon = made.level_given_public, made.question.epsilon
     if made.domain.public is None or level <= epsilon * (1 + 1e-9):

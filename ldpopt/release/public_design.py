@@ -30,8 +30,8 @@ from ldpopt.core.exact import (
 )
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Measure, Uncertainty
 from ldpopt.core.problem import Promise as Measured
-from ldpopt.core.problem import Uncertainty
 from ldpopt.engine.verifying import Verification, read_document, verify_document
 from ldpopt.measures.achieved_privacy import promised
 from ldpopt.measures.rldp_level import Level, rldp_level
@@ -44,6 +44,7 @@ from ldpopt.release.reconstructed_counts import WORDS, recovery
 from ldpopt.tables.domain import Domain
 
 SECTION = "public"
+SECRECY = Measure("level of secrecy", "nats")
 ROUNDING = 1e-12
 """The relative error that a level computed in floats may have."""
 
@@ -60,6 +61,8 @@ class Promise:
         reports: how many reports about one person it covers.
         together: the level of all of them, where there are several.
         sensitive: numbers of the secrets that are sensitive, where not all are.
+        secrecy: for each pair of secrets the multiple of ``epsilon`` that is their level, None for no
+            limit; empty where all have the same.
     """
 
     method: str
@@ -69,6 +72,7 @@ class Promise:
     reports: int = 1
     together: float | None = None
     sensitive: tuple[int, ...] = ()
+    secrecy: tuple[tuple[float | None, ...], ...] = ()
 
     def notion(self, domain: Domain) -> TablePromise | None:
         """Return the notion of privacy that is promised; None where every secret is hidden."""
@@ -84,6 +88,8 @@ class Promise:
         plain = {name: getattr(self, name) for name in ("method", "epsilon", "robust", "alpha")}
         if self.sensitive:
             plain["sensitive"] = list(self.sensitive)
+        if self.secrecy:
+            plain["secrecy"] = list(map(list, self.secrecy))
         if self.together is None:
             return plain
         return plain | {"together": {"reports": self.reports, "epsilon": self.together}}
@@ -93,7 +99,8 @@ class Promise:
         """Read what a file says of the promise."""
         several = section.get("together")
         asked = section["method"], section["epsilon"], section["robust"], section["alpha"]
-        found = cls(*asked, sensitive=tuple(section.get("sensitive", ())))
+        few, secrecy = tuple(section.get("sensitive", ())), map(tuple, section.get("secrecy", ()))
+        found = cls(*asked, sensitive=few, secrecy=tuple(secrecy))
         if several is None:
             return found
         return replace(found, reports=several["reports"], together=several["epsilon"])
@@ -112,7 +119,16 @@ class Released(ABC):
         asked: TablePromise | None = self.promise.notion(self.domain)
         if asked is None:
             return None
-        return promised(self.mechanism, Privacy.read(asked.notion, PARTS), asked.part(self.inputs))
+        notion, part = Privacy.read(asked.notion, PARTS), asked.part(self.inputs)
+        found = promised(self.mechanism, notion, part)
+        if not self.promise.secrecy:
+            return found
+        return Measured(
+            SECRECY,
+            found.value * self.promise.epsilon,
+            self.promise.epsilon,
+            "the least ε at which any two secrets have at most the level that is their multiple of ε",
+        )
 
     @property
     @abstractmethod

@@ -10,7 +10,7 @@ import numpy as np
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import KNOWN_SAMPLES, MOST_TOGETHER, SET_ALPHA, UnreadableError
+from ldpopt.core.exact import KNOWN_SAMPLES, MOST_EPSILON, MOST_TOGETHER, SET_ALPHA, UnreadableError
 from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array, Cleaned
 from ldpopt.measures.rldp_level import rldp_level
@@ -39,6 +39,8 @@ class Question(Cleaned):
             none are wanted.
         of_numbers: whether the inputs are equally spaced numbers, of which the mean is wanted.
         sensitive: numbers of the values of s that are sensitive, where not all are (with "all").
+        secrecy: for each pair of values of s the multiple of ``epsilon`` that is their level, None for
+            no limit; empty where all have the same (with "all").
     """
 
     counts: Any
@@ -51,6 +53,7 @@ class Question(Cleaned):
     queries: Any = None
     of_numbers: bool = False
     sensitive: tuple[int, ...] = ()
+    secrecy: tuple[tuple[float | None, ...], ...] = ()
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
@@ -76,14 +79,22 @@ class Question(Cleaned):
                 "given hides the secret from those who know the public columns: it needs public columns "
                 "of two or more values"
             )
-        if self.sensitive and self.robust != "all":
+        if (self.sensitive or self.secrecy) and self.robust != "all":
             raise InvalidInputError(
                 f"sensitive values are hidden whatever the distribution: robust must be all, not "
                 f"{self.robust}"
             )
+        if self.sensitive and self.secrecy:
+            raise InvalidInputError("give sensitive values or levels of secrecy, not both")
+        most = max((m for row in self.secrecy for m in row if m is not None), default=1.0)
+        if self.epsilon * most > MOST_EPSILON:
+            raise InvalidInputError(
+                f"epsilon times a level of secrecy must be at most {MOST_EPSILON:g}, not "
+                f"{self.epsilon * most:.4g}; inf says that there is no limit"
+            )
         if self.reports > 1 and self.composed:
             raise InvalidInputError(
-                "given and sensitive promise a level for one report, not for several"
+                "given, sensitive and secrecy promise a level for one report, not for several"
             )
         return {"epsilon": validate.epsilon(self.epsilon), "counts": counts.astype(np.int64)}
 
@@ -100,7 +111,7 @@ class Question(Cleaned):
     @property
     def composed(self) -> bool:
         """Whether the promise is a notion of privacy other than that every secret is hidden."""
-        return self.robust == "given" or bool(self.sensitive)
+        return self.robust == "given" or bool(self.sensitive or self.secrecy)
 
     @property
     def joint(self) -> bool:

@@ -74,9 +74,9 @@ def repetition(made: Design) -> str:
     """Say what another report about the same person does to the promise, in words."""
     question, covered = made.question, made.question.reports
     if made.kept is not None:
-        return (
-            f"two reports about one person have {_level(reports_together(made, 2))}; r have r times it"
-        )
+        level = _level(reports_together(made, 2))
+        by_pair = ", times the multiple of each pair" if made.promise.secrecy else ""
+        return f"two reports about one person have {level}{by_pair}; r have r times it"
     if adds_up(made):
         two = together(*made.compared(AllDistributions(*made.domain.shape)), 2)
         return (

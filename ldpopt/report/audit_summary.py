@@ -36,6 +36,9 @@ def worst_case(made: AnyDesign) -> list[Fact]:
 
     Of a design it is where its level is attained, of a public one for the worst distribution of all.
     """
+    if made.kept is not None and made.promise.secrecy:
+        note = f"of {made.promise.epsilon:g} allowed, times the multiple of each pair; {NOT_CHECKED}"
+        return [Fact("Level", f"{made.kept.value:.4g}", note)]
     if made.kept is not None:
         note = f"of {factor_at_most(made.promise.epsilon, 4)} allowed; {NOT_CHECKED}"
         return [Fact("Factor", f"{math.exp(made.kept.value):.4g}", note)]

@@ -69,6 +69,8 @@ def _uses(table: str, file: str) -> list[Command]:
 def _promised(made: Design) -> list[str]:
     """Return the options that say from whom which values are hidden."""
     question, columns = made.question, made.domain.secret.columns
+    if question.secrecy:
+        return ["--levels-of-secrecy", "secrecy.csv"]
     if not question.sensitive:
         alone = question.robust in ("known", "given")
         return [f"--{question.robust}"] if alone else ["--robust", question.robust]
@@ -93,6 +95,8 @@ def unsaid(made: Design) -> str:
         lacking.append("how the table is written (--sep and --encoding, of privatize too)")
         if any(column.groups for column in columns):
             lacking.append("the name of the file of groups (here groups.csv)")
+    if made.question.secrecy:
+        lacking.append("the name of the file of levels of secrecy (here secrecy.csv)")
     lacking.append("how long the search might take (--time-limit of design)")
     return "; ".join(lacking)
 

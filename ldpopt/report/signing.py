@@ -182,7 +182,8 @@ def hidden(made: Design) -> str:
 
 def _guards(made: AnyDesign) -> Iterator[Guard]:
     """List who may look at a report, and whether the secret is hidden from them."""
-    yield from _level_guards(made) if made.kept is None else _notion_guards(made)
+    notion = _pair_guards if made.promise.secrecy else _notion_guards
+    yield from _level_guards(made) if made.kept is None else notion(made)
     count, of_table = made.promise.reports + 1, isinstance(made, Design)
     again = f"they have together {total(made, count)}"
     if isinstance(made, Design) and made.kept is None:
@@ -269,6 +270,21 @@ def _notion_guards(made: AnyDesign) -> Iterator[Guard]:
             True,
             f"{public} is told as it is",
         )
+
+
+def _pair_guards(made: AnyDesign) -> Iterator[Guard]:
+    """List the same where each pair of secrets has its own level."""
+    secret, public, multiples = made.domain.secret.name, made.domain.public, made.promise.secrecy
+    weakest = made.promise.epsilon * max(m for row in multiples for m in row if m is not None)
+    whom = f"somebody who wants to tell two values of {secret} from each other"
+    unlimited = any(row.count(None) > 1 for row in multiples)
+    bounded = f"{whom}, of a pair that has a limit" if unlimited else whom
+    yield Guard(bounded, limited(weakest), False, f"{limit(made)}, {EVERYBODY}")
+    if unlimited:
+        yield Guard(f"{whom}, of a pair without limit", OPEN, True, "a report may tell them apart")
+    if public is not None:
+        whom = f"somebody who wants to know the {public.name} of the person"
+        yield Guard(whom, OPEN, True, f"{public.name} is what the reports may tell")
 
 
 def _by(level: float, what: str) -> str:

@@ -31,9 +31,10 @@ def title(loaded: Loaded) -> str:
 def released(made: AnyDesign) -> str:
     """Name what leaves the table, and what is hidden."""
     secret, public = made.domain.secret.name, made.domain.public
-    if made.promise.sensitive:
+    if made.promise.sensitive or made.promise.secrecy:
         both = "" if public is None else f" and {public.name}"
-        return f"Random reports on {secret}{both} that hide {secret} {promises.sensitive(made)}"
+        what = promises.sensitive(made) or "with a level for each pair of values"
+        return f"Random reports on {secret}{both} that hide {secret} {what}"
     if public is None:
         return f"Random reports on {secret} that hide it"
     if made.promise.robust == "given":

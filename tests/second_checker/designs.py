@@ -62,11 +62,27 @@ def promised(section):
     if section["robust"] == "given":
         demand(width > 1, "public values")
         return {"given": {"epsilon": e, "shape": [rows, width]}}
+    if "secrecy" in section:
+        by_pair = section["secrecy"]
+        demand(len(by_pair) == rows, "a row for each secret")
+        own = [by_pair[x // width] for x in range(rows * width)]
+        levels = [[own[x][z // width] for z in range(rows * width)] for x in range(rows * width)]
+        return {
+            "pairs": {"levels": [[m if m is None else below(e, m) for m in line] for line in levels]}
+        }
     if "sensitive" not in section:
         return None
     demand(section["sensitive"][-1] < rows, "numbers of secrets")
     inputs = [x for x in range(rows * width) if x // width in section["sensitive"]]
     return {"sensitive": {"epsilon": e, "inputs": inputs}}
+
+
+def below(e, m):
+    """The last float that is at most the product."""
+    found = e * m
+    while Fraction(found) > Fraction(e) * Fraction(m):
+        found = math.nextafter(found, -math.inf)
+    return found
 
 
 def labelled(domain, mechanism):
@@ -91,7 +107,7 @@ def labelled(domain, mechanism):
 def read(section):
     """Read the fields of the section."""
     fields = {"method", "epsilon", "robust", "alpha", "width", "counts", "domain", "digest"}
-    keys(section, fields, {"together", "salt", "sensitive"})
+    keys(section, fields, {"together", "salt", "sensitive", "secrecy"})
     demand(isinstance(section.get("salt", ""), str), "salt must be text")
     demand(section["width"] is None or whole(section["width"], 2, PLACES), "width")
     demand(isinstance(section["counts"], list) and section["counts"], "counts")
@@ -109,7 +125,17 @@ def read_promise(section):
         demand(isinstance(section[name], str), f"{name} must be text")
     number(section["epsilon"], 1e-6, 30)
     word(section["robust"], ("chi2", "all", "known", "given"))
-    if section["robust"] == "given" or "sensitive" in section:
+    if "secrecy" in section:
+        demand(section["robust"] == "all", "whatever the distribution")
+        demand("together" not in section and "sensitive" not in section, "one promise, of one report")
+        lines = section["secrecy"]
+        demand(isinstance(lines, list) and all(isinstance(line, list) for line in lines), "a matrix")
+        demand({len(line) for line in lines} == {len(lines)} and len(lines) > 1, "a square")
+        for i, line in enumerate(lines):
+            demand(line[i] is None, "nothing between a secret and itself")
+            for j, m in enumerate(line):
+                demand(lines[j][i] == m and (m is None or number(m, 1e-6, 30)), "both ways alike")
+    elif section["robust"] == "given" or "sensitive" in section:
         demand("together" not in section, "one report")
         demand((section["robust"] == "given") != ("sensitive" in section), "one of the two")
         demand(section["robust"] in ("given", "all"), "sensitive secrets, whatever the distribution")

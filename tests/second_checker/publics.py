@@ -29,7 +29,7 @@ def claims(found):
         W = [numbers(row, least=0) for row in mechanism["matrix"]]
         demand(len({len(row) for row in W}) == 1 and max(map(max, W)) <= 1, "a matrix of probabilities")
     fields = {"method", "epsilon", "robust", "alpha", "level", "domain", "digest"}
-    keys(section, fields, {"together", "recoverable", "salt", "sensitive"})
+    keys(section, fields, {"together", "recoverable", "salt", "sensitive", "secrecy"})
     demand(isinstance(section.get("salt", ""), str), "salt must be text")
     word(section.get("recoverable", "exactly"), ("not at all", "approximately", "exactly"))
     read_promise(section)
@@ -63,6 +63,21 @@ def claims(found):
 def keeps(W, notion, width):
     """Whether each column is private where the notion asks for it."""
     ((name, given),) = notion.items()
+    if name == "pairs":
+        levels = given["levels"]
+        demand(any(m is not None for line in levels for m in line), "something is hidden")
+        demand(all(m is None or m <= 30 for line in levels for m in line), "levels up to 30")
+        limits = [
+            (x, z, m) for x, line in enumerate(levels) for z, m in enumerate(line) if m is not None
+        ]
+        factors = {m: iv.exp(interval(m)) for _, _, m in limits}
+        return both(
+            *(
+                column[x] <= column[z] or surely(column[x], factors[m] * interval(column[z]))
+                for column in zip(*W, strict=True)
+                for x, z, m in limits
+            )
+        )
     factor = iv.exp(interval(given["epsilon"]))
     answers = []
     for column in zip(*W, strict=True):
