@@ -17,6 +17,9 @@ from ldpopt.tables.domain import Column, Domain
 MOST_CELLS = 200
 """The most cells of a cross table."""
 
+LARGEST = 1e150
+"""The largest number that a value may stand for: its square is finite."""
+
 
 def means(
     domain: Domain,
@@ -82,6 +85,11 @@ def _scores(
         raise InvalidInputError(
             f"the values of {column.name!r} are words: give the numbers that they stand for (--mean "
             f"{column.name}={','.join(map(str, range(1, count + 1)))})"
+        )
+    if not all(abs(number) <= LARGEST for number in found):
+        raise InvalidInputError(
+            f"the numbers that the values of {column.name!r} stand for must be finite, of at most "
+            f"{LARGEST:g}, not {', '.join(f'{number:g}' for number in found)}"
         )
     return np.array([*found, *([np.nan] * column.missing)]), binning
 

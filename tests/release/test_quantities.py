@@ -1,6 +1,7 @@
 """Means, cells, shares within groups and differences: known values, coverage, registries, bad input."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -197,3 +198,11 @@ def test_a_person_makes_one_report_however_often_they_appear(tmp_path, ldpopt):
     refused = ldpopt("privatize", "t.csv", "-m", "m.json", "--id", "name", "-o", "x.csv", cwd=tmp_path)
     assert refused.code == 2
     assert "has no column 'name' of persons" in refused.err
+
+
+@pytest.mark.parametrize("numbers", [[math.nan, 1.0], [0.0, math.inf], [-1e308, 1e308], [math.nan] * 2])
+def test_values_stand_for_numbers_alone(numbers):
+    """One that stands for no number was left out of the mean, and nothing said so."""
+    made = design({"sick": ["no", "yes"] * 50}, "sick", epsilon=1.0, robust="all", method="grr")
+    with pytest.raises(InvalidInputError, match="of 'sick' stand for must be finite, of at most 1e"):
+        list(means(made.domain, {"sick": numbers}))
