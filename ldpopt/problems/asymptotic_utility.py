@@ -302,7 +302,7 @@ RESPONSE_2_1 = -1.459590385461081
 
 @dataclass(frozen=True, eq=False)
 class PrivacyUtilityFrontier(DesignProblem):
-    """Maximise U^as subject to S_μ ≥ ``min_average_privacy``: one point of the frontier.
+    """Maximise U^as subject to S_μ ≥ ``min_average_privacy``, over mechanisms of two-valued columns.
 
     Lopuhaä-Zwakenberg et al. 2019, Section 11 asks for it (with S_μ ≤ L printed for S_μ ≥ L). The class
     of mechanisms is made of columns with two values at several levels up to ε; see
