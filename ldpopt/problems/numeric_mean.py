@@ -116,12 +116,10 @@ class NumericMean(Problem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """Draw a low and a high level, for a grid of ``size`` points, with and without a prior."""
+        """Draw a low and a high level, for a grid of ``size`` points."""
         for low, high in ((0.2, 1.0), (1.0, 4.0)):
             epsilon = round(float(rng.uniform(low, high)), 3)
             yield f"points={size} epsilon={epsilon}", cls(epsilon, size)
-        prior = rng.dirichlet(np.full(size, 2.0))
-        yield f"points={size} epsilon={epsilon} prior", cls(epsilon, size, prior)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -34,7 +34,7 @@ SMALL_INPUTS = 9
 """Inputs up to which the tree closes the gap by itself."""
 LEAST_ROUNDS, LITTLE = 3, 1e-4
 """After at least so many rounds, the tree begins when a round gains less than this, relatively."""
-SLACK_SHARES = ((0.25, 0.2, 0.3), (0.2, 0.7, 0.7))
+SLACK_SHARES = ((0.45, 0.25, 0.3), (0.2, 0.6, 0.7))
 """In two rounds, the largest shares of the time left: for better columns, parts, and their proof."""
 
 

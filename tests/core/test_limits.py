@@ -20,6 +20,7 @@ OTHERS = {
     "cli/terminal.py": "signals that end a process",
     "core/child_process.py": "a signal ends a process whose processor time is over",
     "core/ending.py": "signals that end a process",
+    "core/supervising.py": "a library may keep a command from hearing its clock or a signal",
     "core/workers.py": "signals that end a process",
     "protocol": "silence between parties on a network",
 }

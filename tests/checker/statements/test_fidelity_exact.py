@@ -317,7 +317,8 @@ def test_turned_rows_are_inverted_as_other_matrices(k: int, monkeypatch: pytest.
     assert slow_phi
     exact = np.trace(np.linalg.inv(np.array(matrix) @ np.array(matrix).T))
     assert float(sum(quick)) == pytest.approx(exact, rel=1e-9)
-    assert all(abs(a - b) < Fraction(1, 2**100) for a, b in zip(quick, slow, strict=True))
+    precision = Fraction(1, 2**90)  # enclosures have 96 bits
+    assert all(abs(a - b) < precision for a, b in zip(quick, slow, strict=True))
     near = quick_phi.radius + slow_phi.radius
     assert all(
         abs(quick_phi.fraction(i, j) - slow_phi.fraction(i, j)) <= near
