@@ -86,7 +86,7 @@ class SecretCone:
 
     def size(self) -> int:
         """Return how many generators :meth:`rays` lists."""
-        return len(self.boxes) * 2**self.dimension
+        return sum(2 ** len(box.free) for box in self.boxes)
 
     def rays(self) -> Array:
         """Return all generators as the columns of a matrix; there are at least 2^k."""
