@@ -244,15 +244,15 @@ def _notion_guards(made: AnyDesign) -> Iterator[Guard]:
     """List the same where the promise is about those who know u, or about sensitive values."""
     secret, epsilon = made.domain.secret.name, made.promise.epsilon
     if made.promise.sensitive:
-        known = f"{sensitive(made)} against any other value"
-        words = f"{limit(made)}, {EVERYBODY}"
-        yield Guard(f"somebody who wants to tell {secret} {known}", limited(epsilon), False, words)
+        whom = f"somebody who wants to find that the {secret} is {sensitive(made)}"
+        yield Guard(whom, limited(epsilon), False, f"{limit(made)}, {EVERYBODY}")
         yield Guard(
             f"somebody who wants to know a {secret} that is not sensitive",
             OPEN,
             True,
             "some reports come from one such value alone, and reveal it",
         )
+        yield from _told_public(made, "some reports come from one pair of values alone, and reveal both")
     else:
         assert made.domain.public is not None
         public = made.domain.public.name
@@ -264,12 +264,7 @@ def _notion_guards(made: AnyDesign) -> Iterator[Guard]:
             told = f"{told}; in the table, {shift(level, secret)} [{NOT_CHECKED}]"
             short = measured(level, epsilon)
         yield Guard("somebody who sees one report and knows nothing else about the person", *short, told)
-        yield Guard(
-            f"somebody who wants to know the {public} of the person",
-            OPEN,
-            True,
-            f"{public} is told as it is",
-        )
+        yield from _told_public(made, f"{public} is told as it is")
 
 
 def _pair_guards(made: AnyDesign) -> Iterator[Guard]:
@@ -283,8 +278,13 @@ def _pair_guards(made: AnyDesign) -> Iterator[Guard]:
     if unlimited:
         yield Guard(f"{whom}, of a pair without limit", OPEN, True, "a report may tell them apart")
     if public is not None:
-        whom = f"somebody who wants to know the {public.name} of the person"
-        yield Guard(whom, OPEN, True, f"{public.name} is what the reports may tell")
+        yield from _told_public(made, f"{public.name} is what the reports may tell")
+
+
+def _told_public(made: AnyDesign, why: str) -> Iterator[Guard]:
+    """Say that nothing hides the public value, if there is one, and why."""
+    if (public := made.domain.public) is not None:
+        yield Guard(f"somebody who wants to know the {public.name} of the person", OPEN, True, why)
 
 
 def _by(level: float, what: str) -> str:

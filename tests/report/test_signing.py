@@ -282,3 +282,20 @@ def test_a_probability_below_one_is_never_written_as_one():
         assert probability(p) != "1.000"
         assert percent(p, 2) != "100.00%"
     assert (number(1.0), probability(1.0), percent(1.0, 2)) == ("1", "1.000", "100.00%")
+
+
+def test_some_sensitive_values_beside_a_public_column(tmp_path):
+    """Reports that reveal a value that is not sensitive reveal the public value with it."""
+    rows = [("hiv", "a", 3), ("flu", "a", 30), ("flu", "b", 40), ("cold", "b", 27)]
+    pairs = [pair for *pair, count in rows for _ in range(count)]
+    table = dict(zip(("illness", "ward"), map(list, zip(*pairs, strict=True)), strict=True))
+    made = design(table, "illness", "ward", epsilon=1.0, sensitive={"illness": ["hiv"]})
+    found = signed(made, tmp_path)
+    assert learns(found, "wants to find that the illness is hiv") == "odds × 2.72 at most"
+    assert learns(found, "a illness that is not sensitive") == "not protected"
+    assert learns(found, "wants to know the ward") == "not protected"
+    W = made.mechanism.matrix
+    alone = np.count_nonzero(W, axis=0) == 1
+    hiv = W.reshape(3, 2, -1)[list(made.domain.secret.labels).index("hiv")]
+    assert alone.any()
+    assert hiv[:, alone].max() == 0
