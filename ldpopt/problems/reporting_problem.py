@@ -263,6 +263,7 @@ def best_block(utility: Sublinear, k: int, level: float) -> tuple[float, Mechani
         k: the number of its inputs.
         level: the level of the block, in nats.
 
+    >>> from ldpopt.models.utilities import MutualInformation
     >>> value, mechanism = best_block(MutualInformation(np.array([0.5, 0.5])), 2, 1.0)
     >>> round(value, 9)
     0.110944072
