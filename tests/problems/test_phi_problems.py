@@ -31,7 +31,7 @@ def test_between_the_designs_the_gap_is_stated() -> None:
     [
         (5, 0.3, 901.9180),
         (6, 0.3, 1489.7161),
-        (4, 0.05, 18613.7591),
+        pytest.param(4, 0.05, 18613.7591, marks=pytest.mark.slow),
         pytest.param(4, 0.06, 12922.3, marks=pytest.mark.slow),
         pytest.param(5, 0.35, 666.2, marks=pytest.mark.slow),
         pytest.param(6, 0.45, 665.9, marks=pytest.mark.slow),
