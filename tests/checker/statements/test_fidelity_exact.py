@@ -302,29 +302,30 @@ def test_extreme_levels_and_probabilities_verify(epsilon: float, loss: str) -> N
 
 @pytest.mark.parametrize("k", [2, 3, 7, 12])
 def test_turned_rows_are_inverted_as_other_matrices(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One row of a circulant gives all: the same enclosures as by elimination."""
+    """One row of a circulant gives all: like elimination, an enclosure of the exact inverse."""
     rng = np.random.default_rng(k)
     units = rng.integers(1, 2**20, k)
     units[0] += 2**24 - units.sum()
     matrix = [np.roll(units / 2**24, x).tolist() for x in range(k)]
+    exact = [[Fraction(x) for x in row] for row in matrix]
+    information = [[Fraction(int(a @ b), 2**48) for a in turns(units)] for b in turns(units)]
+    squares = [[b * b for b in column] for column in zip(*inverse(exact), strict=True)]
+    phi = [[sum(map(Fraction.__mul__, row, column)) for column in squares] for row in exact]
     ones = [Fraction(1)] * k
-    quick, quick_phi = second_moments.moments_above(matrix, ones), second_moments.phi_matrix(matrix)
-    monkeypatch.setattr(second_moments, "_is_turned", lambda _: False)
-    slow, slow_phi = second_moments.moments_above(matrix, ones), second_moments.phi_matrix(matrix)
-    assert quick
-    assert slow
-    assert quick_phi
-    assert slow_phi
-    exact = np.trace(np.linalg.inv(np.array(matrix) @ np.array(matrix).T))
-    assert float(sum(quick)) == pytest.approx(exact, rel=1e-9)
-    precision = Fraction(1, 2**90)  # enclosures have 96 bits
-    assert all(abs(a - b) < precision for a, b in zip(quick, slow, strict=True))
-    near = quick_phi.radius + slow_phi.radius
-    assert all(
-        abs(quick_phi.fraction(i, j) - slow_phi.fraction(i, j)) <= near
-        for i in range(k)
-        for j in range(k)
-    )
+    for turned in (True, False):
+        if not turned:
+            monkeypatch.setattr(second_moments, "_is_turned", lambda _: False)
+        found = second_moments.inverse_information(matrix, ones), second_moments.phi_matrix(matrix)
+        for enclosed, true in zip(found, (inverse(information), phi), strict=True):
+            assert enclosed is not None
+            assert enclosed.radius < Fraction(1, 2**80)
+            off = [abs(enclosed.fraction(i, j) - true[i][j]) for i in range(k) for j in range(k)]
+            assert max(off) <= enclosed.radius
+
+
+def turns(row: Array) -> Array:
+    """List a vector and its turns."""
+    return np.array([np.roll(row, x) for x in range(len(row))], dtype=object)
 
 
 def test_turned_rows_without_an_inverse() -> None:
