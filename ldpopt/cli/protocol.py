@@ -59,6 +59,7 @@ def protocol(
     The protocol of Bravo-Hermsdorff et al. 2022: shuffler, curator, analyst and groups of users are
     processes of this machine, so this is a rehearsal by somebody who has the table.
     """
+    from ldpopt.core.exact import MISSING
     from ldpopt.core.files import write_whole
     from ldpopt.protocol import Policy, run_protocol
     from ldpopt.protocol.session import LONGEST
@@ -66,13 +67,16 @@ def protocol(
     from ldpopt.tables.batches import open_table
     from ldpopt.tables.recoded import Recoded
 
-    for path in filter(None, (out, page)):
-        check_output(path, force, table)
+    outputs = [*filter(None, (out, page))]
+    for place, path in enumerate(outputs):
+        check_output(path, force, table, *outputs[:place])
     read = coarser(bins, "", None, levels)
     opened = open_table(table, sep=sep, encoding=encoding)
     names = split_columns(columns) or opened.columns
     recoded = Recoded(opened, names, read["bins"], read["levels"], missing).read()
     rows = list(zip(*(column.to_pylist() for column in recoded.columns), strict=True))
+    if missing == "category" and any(MISSING in row for row in rows):
+        tell(f"note: cells that are empty, or say {MISSING}, count as one value, {MISSING}")
     longest = max(len(value.encode()) for row in rows for value in row)
     counted = [name for name, edges in read["bins"].items() if isinstance(edges, int)]
     policy = Policy(threshold, budget, redact=redact, random=random)

@@ -71,7 +71,7 @@ def report(
     check_output(out, force, *results)
     recorded = out.with_suffix(".registry.json") if registry else None
     if recorded is not None:
-        check_output(recorded, force, *results)
+        check_output(recorded, force, *results, out)
     know(problem)
     with counting("report") as count:
         show: Counting = count or (lambda *_: None)

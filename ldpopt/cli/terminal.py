@@ -181,14 +181,15 @@ def check_output(path: Path, force: bool, *inputs: str | os.PathLike[str]) -> No
     Args:
         path: the place.
         force: whether an earlier output may be lost.
-        inputs: files that must not be lost.
+        inputs: files that must not be lost, and other outputs of the command.
     """
     if path.is_dir():
         raise InvalidInputError(f"cannot write {path}: it is a directory")
     if path.exists() and not path.is_file():
         raise InvalidInputError(f"cannot write {path}: it is not a regular file")
     for name in inputs:
-        if path.exists() and os.path.exists(name) and path.samefile(name):
+        both = path.exists() and os.path.exists(name)
+        if path.samefile(name) if both else os.path.realpath(path) == os.path.realpath(name):
             raise InvalidInputError(f"cannot write {path}: it would replace {os.fspath(name)}")
     if not path.parent.is_dir():
         raise InvalidInputError(f"cannot write {path}: there is no directory {path.parent}")

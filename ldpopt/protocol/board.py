@@ -78,6 +78,7 @@ class Board:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **children.environment()},
+            process_group=0,  # Ctrl-C of a terminal is for this process, which ends the others
         )
         party = Party(name, users, process, most)
         self.parties.append(party)

@@ -67,3 +67,24 @@ def test_edges_that_are_values_of_the_table_are_said_to_be(people, ldpopt):
         assert "the edges of number were chosen from the table" in text
     stated = ldpopt(*asked, "--bins", "number=3,10", cwd=people)
     assert (stated.code, "chosen from the table" in stated.out) == (0, False)
+
+
+def test_empty_cells_and_their_word_are_said_to_be_one_value(people, ldpopt):
+    (people / "gaps.csv").write_text("a,b\n" + "(missing),x\n,y\n" * 10)
+    asked = ("protocol", "gaps.csv", "--threshold", "0.05", "--jobs", "1", "--json")
+    done = ldpopt(*asked, cwd=people)
+    assert "count as one value, (missing)" in done.err
+    assert {row[0] for row in json.loads(done.out)["rows"]} == {"(missing)"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("protocol", "people.csv", "-o", "x.html", "--page", "x.html"),
+        ("protocol", "people.csv", "-o", "x.html", "--page", "./x.html", "--force"),
+    ],
+)
+def test_two_outputs_with_one_name_are_bad_input(people, ldpopt, command):
+    done = ldpopt(*command, cwd=people)
+    assert (done.code, "it would replace x.html" in done.err) == (2, True)
+    assert not (people / "x.html").exists()

@@ -1,5 +1,6 @@
 """The board: groups of users that crash, are silent or talk nonsense are left out."""
 
+import os
 import sys
 
 import pytest
@@ -79,6 +80,13 @@ def test_odd_progress_is_ignored(board):
     board.script = "say(['progress', 5]); say(['progress', ['a', 'b', 'c']]); say(['keys', 1])"
     group = board.start("group 0", {}, users=range(3), most=1000)
     assert board.gather([group], "keys") == {group: 1}
+
+
+def test_ctrl_c_of_a_terminal_reaches_the_board_alone(board):
+    """A terminal sends it to all of a group of processes, and each would answer with a traceback."""
+    board.script = "time.sleep(1000)"
+    party = board.start("shuffler", {}, most=1000)
+    assert os.getpgid(party.process.pid) == party.process.pid != os.getpgid(0)
 
 
 def test_the_board_remembers_few_stages(board):
