@@ -34,6 +34,7 @@ its widths. Only reports that have a probability below :data:`UNLIKELY` for all 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ from scipy.optimize import linprog
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.quantiles import greatest_share, least_share, normal_quantile
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms.randomizer import Unbiased
+from ldpopt.mechanisms.randomizer import Column, Marks, Moments, Randomizer, Unbiased
 
 LEVEL = 0.95
 """The confidence level at which what is determined is told from what is not."""
@@ -64,6 +65,50 @@ class Estimates(NamedTuple):
     low: Array
     high: Array
     determined: NDArray[np.bool_]
+
+
+class Estimated(NamedTuple):
+    """The moments and the estimates of columns, and whether data exist that explain the reports."""
+
+    moments: list[Moments]
+    estimates: list[Estimates]
+    explained: bool
+
+
+def estimated(
+    of: Randomizer,
+    tally: NDArray[np.int64],
+    columns: Sequence[Column],
+    level: float,
+    *,
+    wanted: Sequence[Marks] | None = None,
+    registry: bool = False,
+) -> Estimated:
+    """Estimate the frequencies of columns; one that is not determined has the range that is left open.
+
+    Args:
+        of: the mechanism that made the reports.
+        tally: how often each was made.
+        columns: the columns, of which every value has an input.
+        level: the probability with which the interval of one frequency covers it.
+        wanted: for each column, the values whose ranges are wanted; all unless given.
+        registry: whether the rows are all people, not a sample of them.
+    """
+    n, moments = of.reported(tally), of.moments(tally, columns) if columns else []
+    found = [solved(part.estimates, n, level, registry) for part in moments]
+    free, explained = [~part.determined for part in found], True
+    if wanted is not None:
+        free = [own & asked for own, asked in zip(free, wanted, strict=True)]
+    if any(part.any() for part in free):
+        *ends, explained = of.ranges(tally, columns, free, level)
+        places = np.cumsum([part.sum() for part in free])[:-1]
+        for part, own, low, high in zip(
+            found, free, *(np.split(end, places) for end in ends), strict=True
+        ):
+            part.low[own], part.high[own] = low, high
+    if registry:
+        moments = [part.of_registry(n) for part in moments]
+    return Estimated(moments, found, explained)
 
 
 def unbiased_weights(W: Array, functionals: Array, law: Array) -> Array:

@@ -21,7 +21,7 @@ from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.measures import estimators
-from ldpopt.measures.frequency_intervals import Estimates, confidence_intervals, solved
+from ldpopt.measures.frequency_intervals import Estimates, confidence_intervals, estimated
 from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior
 from ldpopt.mechanisms.randomizer import Column
 from ldpopt.models.priors import Dirichlet
@@ -290,17 +290,8 @@ def frequencies(
         raise InvalidInputError(
             "other estimates are those of frequencies, and a mean alone is estimated"
         )
-    n, moments = of.reported(counts), of.moments(counts, columns) if columns else []
-    if registry:
-        moments = [part.of_registry(n) for part in moments]
-    found = [solved(part.estimates, n, level, registry) for part in moments]
-    free, explained = [~part.determined for part in found], True
-    if any(part.any() for part in free):
-        *ends, explained = of.ranges(counts, columns, free, level)
-        places = np.cumsum([part.sum() for part in free])[:-1]
-        lows, highs = (np.split(end, places) for end in ends)
-        for part, own, low, high in zip(found, free, lows, highs, strict=True):
-            part.low[own], part.high[own] = low, high
+    n = of.reported(counts)
+    moments, found, explained = estimated(of, counts, columns, level, registry=registry)
     words, more = _others(made, counts, columns, level, seed) if others else ("", iter(dict, None))
     rows: list[Frequency] = []
     covariance: dict[str, Array] = {}

@@ -5,7 +5,8 @@ of a cell is a sum of those of inputs. Each is a linear function c·P of the dis
 and estimated without bias by the mean over the reports of an a with W a = c; where no a has W a = c, the
 reports do not determine it. A share within a group, or a mean within it, is a ratio c·P / d·P.
 
-The interval of a linear function is the normal one around the estimate. That of a ratio is Fieller's:
+A frequency has the interval that :mod:`ldpopt.measures.frequency_intervals` gives every frequency. The
+interval of another linear function is the normal one around the estimate. That of a ratio is Fieller's:
 the r at which c·P − r d·P, a linear function, is within its own normal interval of 0. That of a
 difference of two ratios is normal, with the variance of its linear part (the delta method). All are cut
 to what is possible.
@@ -17,7 +18,7 @@ not the rows. One report then has the variance E[a²] − Σ_x P_x c_x², not E[
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from ldpopt.core.quantiles import normal_quantile
 from ldpopt.core.validate import Array
-from ldpopt.measures.frequency_intervals import LEVEL
+from ldpopt.measures.frequency_intervals import LEVEL, estimated
 from ldpopt.mechanisms.randomizer import Linear, Randomizer, Values
 
 
@@ -62,6 +63,13 @@ class Asked(NamedTuple):
     unit: float = 1.0
     binning: float | None = None
     rounding: float = 0.0
+
+    @property
+    def is_frequency(self) -> bool:
+        """Whether it is the frequency of some inputs, which has the interval of every frequency."""
+        weights = self.share.weights
+        plain = self.minus is None and self.share.given is None and (self.low, self.unit) == (0, 1)
+        return plain and set(np.unique(weights)) == {0.0, 1.0}
 
 
 @dataclass(frozen=True)
@@ -118,6 +126,10 @@ def quantities(
         registry: whether the rows are all people, not a sample of them.
     """
     linear = _Linear(of, tally, asked, registry)
+    frequencies = {i: one.share.weights for i, one in enumerate(asked) if one.is_frequency}
+    scored = dict(
+        zip(frequencies, _intervals(of, tally, frequencies.values(), level, registry), strict=True)
+    )
     z, widest = normal_quantile((1 - level) / 2), normal_quantile((1 - LEVEL) / 2)
     rows, gradients = [], np.zeros((len(asked), len(linear.mean)))
     kept = np.array([one.unit**2 * one.rounding for one in asked]) * registry / of.reported(tally)
@@ -130,7 +142,11 @@ def quantities(
         error = math.sqrt(max(gradients[i] @ linear.covariance @ gradients[i] + kept[i], 0.0))
         least, most = (one.low, one.low + one.unit) if one.minus is None else (-one.unit, one.unit)
         row = Quantity(one.name, least, most, False, binning=one.binning)
-        if all(part.known for part in parts) and 2 * widest * error < most - least:
+        if i in scored:
+            row = replace(row, **scored[i])
+            if row.determined:
+                row = replace(row, estimate=parts[0].value, standard_error=error)
+        elif all(part.known for part in parts) and 2 * widest * error < most - least:
             value = one.low + one.unit * parts[0].value
             if one.minus is not None:
                 value = one.unit * (parts[0].value - parts[1].value)
@@ -143,6 +159,21 @@ def quantities(
     known = np.array([row.determined for row in rows])
     covariance = gradients @ linear.covariance @ gradients.T + np.diag(kept)
     return Quantities(tuple(rows), np.where(np.outer(known, known), covariance, np.nan))
+
+
+def _intervals(
+    of: Randomizer,
+    tally: NDArray[np.int64],
+    frequencies: Collection[Array],
+    level: float,
+    registry: bool,
+) -> Iterator[dict[str, Any]]:
+    """Compute the intervals of frequencies, each with whether it is determined."""
+    columns = [Values(weights.astype(np.int64), 2) for weights in frequencies]
+    wanted = [np.array([False, True])] * len(columns)
+    for found in estimated(of, tally, columns, level, wanted=wanted, registry=registry).estimates:
+        low, high, determined = (part[1].item() for part in (found.low, found.high, found.determined))
+        yield {"low": low, "high": high, "determined": determined}
 
 
 class _Part(NamedTuple):

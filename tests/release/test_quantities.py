@@ -64,6 +64,56 @@ def test_intervals_cover_in_samples_and_in_registries(made, asked):
     assert (registry < sample).all()
 
 
+WARDS = np.array([[360, 168, 60], [6, 4, 2]])
+"""Of 600 people; [sick][ward]."""
+
+
+def of_wards(epsilon, method):
+    rows = [
+        row for row, count in zip(np.ndindex(2, 3), WARDS.ravel(), strict=True) for _ in range(count)
+    ]
+    table = {"sick": [SICK[s] for s, _ in rows], "ward": [BAND[u] for _, u in rows]}
+    made = design(table, "sick", "ward", epsilon=epsilon, method=method)
+    return made, list(cells(made.domain, ["sick", "ward"]))
+
+
+def tally_of(made, counts, rng):
+    of, x = made.randomizer, np.repeat(np.arange(6), counts)
+    return of.tallied(of.sample(x, lambda count: rng.integers(2**64, size=count, dtype=np.uint64)))
+
+
+@pytest.mark.parametrize("registry", [False, True])
+@pytest.mark.parametrize(
+    ("method", "epsilon"), [("grr", 3.0), ("unary", 2.0), ("subset", 1.0), ("grr", 0.05)]
+)
+def test_one_cell_has_one_interval(method, epsilon, registry):
+    """By --queries as by --joint, also where it is not determined."""
+    made, asked = of_wards(epsilon, method)
+    tally = tally_of(made, WARDS.ravel(), np.random.default_rng(0))
+    found = frequencies(tally, made, asked=asked, registry=registry)
+    for cell, row in zip(found.quantities, found.group("joint"), strict=False):
+        own, other = cell.plain(), row.plain()
+        assert own.pop("name") == "sick {}, ward {}".format(*row.label.split(", "))
+        assert own == pytest.approx({name: other[name] for name in own}, abs=1e-12)
+    assert {row.determined for row in found.group("joint")} == {epsilon > 0.1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("registry", [False, True])
+@pytest.mark.parametrize("epsilon", [1.0, 3.0, 6.0])
+@pytest.mark.parametrize("method", ["grr", "unary", "subset", "srr"])
+def test_the_intervals_of_cells_cover(method, epsilon, registry):
+    """Of cells with 2 to 360 of 600 people: at least 95 %, less what 400 runs may miss."""
+    (made, asked), rng, runs = of_wards(epsilon, method), np.random.default_rng(1), 400
+    p, held = WARDS.ravel() / 600, np.zeros(6)
+    for _ in range(runs):
+        tally = tally_of(made, WARDS.ravel() if registry else rng.multinomial(600, p), rng)
+        rows = quantities(made.randomizer, tally, asked[:6], 0.95, registry).rows
+        held += [row.low <= v <= row.high for row, v in zip(rows, p, strict=True)]
+    assert held.min() >= 0.92 * runs
+    assert held.mean() >= 0.94 * runs
+
+
 def test_a_registry_released_as_it_is_has_no_error():
     made = design({"x": ["a", "b"] * 20}, "x", epsilon=30.0, method="grr")
     (_, row) = frequencies(np.array([30, 10]), made, registry=True).rows
