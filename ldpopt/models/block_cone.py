@@ -17,10 +17,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, TypeGuard
+from functools import cached_property, lru_cache
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
@@ -265,21 +266,56 @@ def block_vertices(p: Array, low: float, high: float) -> Array:
     array([[1., 2., 1., 2.],
            [1., 1., 2., 2.]])
     """
-    k, sigma = len(p), p.sum()
     if high <= low:
-        return np.full((k, 1), low)
-    raised = ((np.arange(2**k)[:, None] >> np.arange(k)) & 1).astype(bool)
-    inside = raised @ p
-    full = raised.all(axis=1)
-    slack = low * (sigma - inside) + high * inside <= np.where(full, high, low)
+        return np.full((len(p), 1), low)
+    raised, inside, one, top, p_top = _corners(p.tobytes())
+    sigma = p.sum()
+    slack = low * (sigma - inside) + high * inside <= low
+    slack[-1] = low * (sigma - inside[-1]) + high * inside[-1] <= high
     bottom = high * inside / (1 - sigma + inside)
-    fits = (bottom >= low) & (bottom <= high) & ~full
-    parts = [
-        _columns(p, np.where(raised[slack], high, low), np.zeros((slack.sum(), k), dtype=bool)),
-        _columns(p, np.where(raised[fits], high, bottom[fits, None]), ~raised[fits]),
-        *_third_type(p, raised, low, high),
+    fits = (bottom >= low) & (bottom <= high)
+    fits[-1] = False
+    between = (low - low * (sigma - p_top - p[one]) - high * p_top) / p[one]
+    inner = (between > low) & (between < high)
+    w, upper, lower = one[inner, None] == np.arange(len(p)), top[inner], np.zeros((slack.sum(), len(p)))
+    y = [
+        np.where(raised[slack], high, low),
+        np.where(raised[fits], high, bottom[fits, None]),
+        np.where(w, between[inner, None], np.where(upper, high, low)),
     ]
-    return np.hstack(parts)
+    stacked, zero = np.vstack(y), np.vstack([lower, ~raised[fits], ~(upper | w)])
+    T = (stacked - (stacked @ p)[:, None]) / (1 - sigma)
+    return np.where(zero, 0.0, np.maximum(T, 0.0)).T
+
+
+class _Corners(NamedTuple):
+    """What the vertices of a block K(low, high) have in common for all low and high.
+
+    Attributes:
+        raised: which entries of y are high, one row per subset.
+        inside: the sum of their p.
+        one: the entry w of every vertex of the third type.
+        top: which entries of it are high.
+        p_top: the sum of their p.
+    """
+
+    raised: NDArray[np.bool_]
+    inside: Array
+    one: NDArray[np.intp]
+    top: NDArray[np.bool_]
+    p_top: Array
+
+
+@lru_cache(maxsize=64)
+def _corners(packed: bytes) -> _Corners:
+    """List which entries may be high, given the bytes of p."""
+    p = np.frombuffer(packed)
+    raised = ((np.arange(2 ** len(p))[:, None] >> np.arange(len(p))) & 1).astype(bool)
+    most = raised.sum(axis=1) < len(p) - 1
+    tops = [raised[~raised[:, w] & most] for w in np.flatnonzero(p > 0)]
+    one = np.repeat(np.flatnonzero(p > 0), [len(top) for top in tops])
+    top = np.vstack([raised[:0], *tops])
+    return _Corners(raised, raised @ p, one, top, top @ p)
 
 
 def best_vertices(p: Array, low: float, high: float, directions: Array) -> Array:
@@ -327,25 +363,6 @@ def best_vertices(p: Array, low: float, high: float, directions: Array) -> Array
         T = H * ((places < j[:, None]) + part[:, None] * (places == j[:, None]))
         found = np.where((value > best)[:, None], T, found)
     return found
-
-
-def _third_type(p: Array, raised: Any, low: float, high: float) -> Iterator[Array]:
-    for w in np.flatnonzero(p > 0):
-        top = raised[~raised[:, w] & (raised.sum(axis=1) < len(p) - 1)]
-        p_top = top @ p
-        between = (low - low * (p.sum() - p_top - p[w]) - high * p_top) / p[w]
-        fits = (between > low) & (between < high)
-        y = np.where(top[fits], high, low)
-        y[:, w] = between[fits]
-        zero = ~top[fits]
-        zero[:, w] = False
-        yield _columns(p, y, zero)
-
-
-def _columns(p: Array, y: Array, zero: Any) -> Array:
-    """Compute T from the rows y; entries that are known to be zero are exactly zero."""
-    T = (y - (y @ p)[:, None]) / (1 - p.sum())
-    return np.where(zero, 0.0, np.maximum(T, 0.0)).T
 
 
 def mixed_inside(rows: Array, level: Callable[[Array], float], epsilon: float) -> Array:

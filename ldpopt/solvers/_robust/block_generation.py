@@ -87,6 +87,7 @@ class BlockSearch(Generation):
         self.centre = self.optimum.dual
         self.room = self.noise = 0.0
         self.idle, self.stuck = 0, False
+        self.due = 0  # how many nodes there will be when the search has had as many as the last proof
         self.pricer = BlockPricer(form.cone, plain.prior, self.limits)
 
     def open(self) -> None:
@@ -100,7 +101,8 @@ class BlockSearch(Generation):
         """Do one round: price between the centre and the duals, and add the columns found.
 
         Rounds without a new column move the price to the duals. The centre is proven wherever that
-        would halve the gap, whatever gap is asked for: a smaller one continues the same search.
+        would halve the gap and is not more work than the search was since the last proof, whatever gap
+        is asked for: a smaller one continues the same search.
         """
         self.rounds += 1
         dual = self.optimum.dual
@@ -124,9 +126,10 @@ class BlockSearch(Generation):
             self.mix = 0.0
         else:
             self.wide, self.mix = True, 0.5
-        if self.wide and (self._promised() <= (self.bound - self.optimum.value) / 2 or settled):
+        halves = self._promised() <= (self.bound - self.optimum.value) / 2
+        if self.wide and (settled or (halves and self.nodes >= self.due)):
             self._prove_centre()
-        if settled and not self.stuck:
+        if settled and not self.finished():
             self._prove(self.optimum.dual + self._least() / self.k, 20, MOST_SEARCHED)
 
     def _promised(self) -> float:
@@ -179,6 +182,7 @@ class BlockSearch(Generation):
         blocks = self.pricer.at(dual, most_combined)
         proven, found = blocks.prove(most)
         self.nodes += blocks.nodes
+        self.due = self.nodes + blocks.nodes
         self.stuck = proven and last
         if proven and blocks.combined <= MOST_COMBINED:
             if dual.sum() < self.bound:

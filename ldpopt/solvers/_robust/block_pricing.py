@@ -179,13 +179,13 @@ class PricedBlocks:
         If not, return also the columns that stood in the way of the proof; see :meth:`exact`.
         """
         found: list[Array] = []
-        everyone = self.cone.product(None)
+        everyone = self.relaxed(self.cone.product(None), goal=0.0)
         if not self._settled(everyone, found):
             return False, found
         if self.cone.pairs == "all":
             return True, found
         for s, cuts in enumerate(self.pricer.cuts):
-            pending = [(0, len(cuts) - 1)]
+            pending, points, settled = [(0, len(cuts) - 1)], dict[int, Relaxed](), set[int]()
             while pending:
                 i, j = pending.pop()
                 low, high = float(cuts[i]), float(cuts[j])
@@ -194,23 +194,25 @@ class PricedBlocks:
                 if j - i > 1:
                     middle = (i + j) // 2
                     pending += [(i, middle), (middle, j)]
-                    self._try(self._point(s, middle), found)
+                    points[middle] = self.relaxed(self._point(s, middle), goal=0.0)
+                    self._try(points[middle], found)
                 else:
-                    self._settled(self._point(s, i), found)
-                    self._settled(self._point(s, j), found)
+                    for end in {i, j} - settled:
+                        start = points.pop(end, None)
+                        self._settled(start or self.relaxed(self._point(s, end), goal=0.0), found)
+                    settled |= {i, j}
                 if len(found) >= most:
                     return False, found
         return not found, found
 
-    def _try(self, product: Product, found: list[Array]) -> None:
-        start = self.relaxed(product, goal=0.0)
+    def _try(self, start: Relaxed, found: list[Array]) -> None:
         if start.bound > 0:
             T = self.ascent(start)
             if self.value(T) > 0:
                 found.append(T)
 
-    def _settled(self, product: Product, found: list[Array]) -> bool:
-        settled, columns = self.exact(self.relaxed(product, goal=0.0))
+    def _settled(self, start: Relaxed, found: list[Array]) -> bool:
+        settled, columns = self.exact(start)
         found.extend(columns.T)
         return settled
 
