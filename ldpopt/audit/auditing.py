@@ -22,6 +22,7 @@ from ldpopt.audit.audited import Audited, loaded, subject
 from ldpopt.audit.black_box import Indices, Sample, Tally
 from ldpopt.audit.findings import Audit, Empirical, judged
 from ldpopt.audit.measures import Measured, data_measures, measures, worst_level
+from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.exact import SECONDS, Claim
 from ldpopt.core.limits import Limits
@@ -73,8 +74,7 @@ def audit(
         time_limit: seconds: up to half for the checker, which has a minute without it, up to half of the
             rest for the measures that are NP-hard, and then reports are drawn until it is over.
     """
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")
+    validate.share("confidence", confidence)
     if released is not None and data is None:
         raise InvalidInputError("a released table is tested against its data: give data too")
     limits = Limits.within(time_limit)

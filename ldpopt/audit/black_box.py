@@ -229,9 +229,7 @@ def strongest_attack(
     Raises:
         InvalidInputError: the reports are about one secret only, or the confidence is out of range.
     """
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")
-    margin = normal_quantile((1 - confidence) / (2 * MOST_TESTS))
+    margin = normal_quantile((1 - validate.share("confidence", confidence)) / (2 * MOST_TESTS))
     plans = [
         plan
         for which, counted in enumerate(tallies)

@@ -52,12 +52,16 @@ def repair(matrix: Array, privacy: Privacy) -> Array:
     on_grid = not np.any(rows % GRID) and np.array_equal(rounded(rows), rows)
     if on_grid and privacy.admits(rows):
         return rows
+    return _touched(rows, privacy.epsilon, privacy.admits)
+
+
+def _touched(rows: Array, epsilon: float, private: Callable[[Array], bool]) -> Array:
+    """Mix rows with the uniform ones and round them: the smallest touch after which they are private."""
     outputs = rows.shape[1]
-    touch = GRID * outputs / math.expm1(privacy.epsilon)
+    touch = GRID * outputs / math.expm1(epsilon)
     while touch < 1e-3:
-        mixed = (1 - touch) * rows + touch / outputs
-        candidate = rounded(mixed)
-        if privacy.admits(candidate):
+        candidate = rounded((1 - touch) * rows + touch / outputs)
+        if private(candidate):
             return candidate
         touch *= 2
     raise SolverError("the solver's mechanism is too far from private to be repaired")
@@ -80,14 +84,11 @@ def repair_mixed(matrix: Array, privacy: Privacy) -> Array:
 
 def repair_circulant(row: Array, epsilon: float) -> Array:
     """Repair a circulant mechanism, given by its first row, so that it stays exactly circulant."""
-    k = len(row)
-    touch = GRID * k / math.expm1(epsilon)
-    while touch < 1e-3:
-        first = rounded((1 - touch) * row[None] / row.sum() + touch / k)[0]
-        if is_private(first[:, None].tolist(), range(k), epsilon):
-            return np.array([np.roll(first, x) for x in range(k)])
-        touch *= 2
-    raise SolverError("the solver's mechanism is too far from private to be repaired")
+    secrets = range(len(row))
+    found = _touched(
+        row[None] / row.sum(), epsilon, lambda W: is_private(W.T.tolist(), secrets, epsilon)
+    )
+    return np.array([np.roll(found[0], x) for x in secrets])
 
 
 def rounded(rows: Array) -> Array:

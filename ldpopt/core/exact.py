@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.claims import OPEN, Claim, Verdict, combined, printable, quoted, visible
     from ldpopt.checker.kernel.exit_codes import ExitCode
     from ldpopt.checker.kernel.fixed_point import BITS as UNIT_BITS
-    from ldpopt.checker.kernel.fixed_point import UNIT, Vector, dyadic, units_down
+    from ldpopt.checker.kernel.fixed_point import UNIT, Vector, units_down
     from ldpopt.checker.kernel.former_names import with_names_of_today
     from ldpopt.checker.kernel.labels import Labels
     from ldpopt.checker.kernel.optimality import GAP_FLOOR, NOISE, is_optimal
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.block_splits import Cells as BlockCells
     from ldpopt.checker.kernel.proofs.block_splits import Splits as BlockSplits
     from ldpopt.checker.kernel.proofs.circulant_phi_bound import circulant_phi_reaches
-    from ldpopt.checker.kernel.proofs.column_utilities import MOST_LOG_POWER, OF_A_PRIOR, OF_HYPOTHESES
     from ldpopt.checker.kernel.proofs.confidence_set import ALPHA as SET_ALPHA
     from ldpopt.checker.kernel.proofs.confidence_set import SAMPLES as SET_SAMPLES
     from ldpopt.checker.kernel.proofs.confidence_set import (
@@ -104,7 +103,6 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.second_moments import Enclosed as EnclosedMatrix
     from ldpopt.checker.kernel.proofs.second_moments import phi_above
     from ldpopt.checker.kernel.proofs.selection_trees import UNIT as PRICE_UNIT
-    from ldpopt.checker.kernel.proofs.selection_trees import Leaf as PriceLeaf
     from ldpopt.checker.kernel.proofs.selection_trees import Row as SelectionRow
     from ldpopt.checker.kernel.proofs.selection_trees import (
         SelectionStatement,

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError, UndecidedFileError
+from ldpopt.core.errors import UndecidedFileError
 from ldpopt.core.exact import SECONDS, alarmed
 from ldpopt.core.form import FormSolution
 
@@ -188,9 +188,7 @@ class Limits:
             seed: for random numbers.
             progress: called with (value, bound) whenever something is kept.
         """
-        if not (isinstance(gap, (int, float)) and 0 < gap < 1):
-            raise InvalidInputError(f"gap must lie between 0 and 1, not {gap}")
-        start = now()
+        gap, start = validate.share("gap", gap), now()
         if seconds is None:
             return cls(gap, None, seed, progress)
         deadline = start + validate.positive_number("time_limit", seconds)

@@ -55,6 +55,20 @@ def positive_number(name: str, value: Any) -> float:
     return number
 
 
+def share(name: str, value: Any) -> float:
+    """Check that the value is a number between 0 and 1, and neither of them.
+
+    >>> share("level", 95)
+    Traceback (most recent call last):
+    ...
+    ldpopt.core.errors.InvalidInputError: level must lie between 0 and 1, not 95
+    """
+    number = float(value) if isinstance(value, Real) else math.nan
+    if not 0 < number < 1:
+        raise InvalidInputError(f"{name} must lie between 0 and 1, not {value!r}")
+    return number
+
+
 def whole_number(name: str, value: Any, least: int) -> int:
     """Check that the value is a whole number, at least ``least``.
 

@@ -16,6 +16,7 @@ import sys
 import sysconfig
 import textwrap
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -25,10 +26,9 @@ import numpy as np
 
 from ldpopt.engine.provenance import HOUSE
 
-INSTALLED = tuple(
-    Path(sysconfig.get_paths()[name]).resolve()
-    for name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
+STANDARD = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
+PACKAGES = {"site-packages", "dist-packages"}
+"""Directories in which packages are installed, whichever Python they are of."""
 
 
 def source_digest(defined: Any) -> str:
@@ -58,9 +58,12 @@ def _of_object(defined: Any, parts: dict[str, str]) -> None:
     if key in parts or (isinstance(defined, type) and defined.__module__ == "builtins"):
         return
     try:
-        parts[key] = ast.dump(ast.parse(textwrap.dedent(inspect.getsource(defined))))
+        source = textwrap.dedent(inspect.getsource(defined))
+        # where the file is not there, Python may show lines of the program that runs
+        parts[key] = ast.dump(ast.parse(source)) if defined.__name__ in source else ""
     except (OSError, TypeError, SyntaxError):  # a session keeps no source
-        parts[key] = repr([_plain_code(function.__code__) for function in functions])
+        parts[key] = ""
+    parts[key] = parts[key] or repr([_plain_code(function.__code__) for function in functions])
     for function in functions:
         for name in _names(function.__code__):
             if name in function.__globals__:
@@ -137,12 +140,16 @@ def _imports(tree: ast.AST, package: str) -> Iterator[str]:
 
 
 def _unloaded(name: str) -> Path | None:
-    """Find the file of a module that is not imported yet."""
-    top = name.partition(".")[0]
+    """Find the file of a module that is not imported yet; nothing is imported on the way."""
+    top, *rest = name.split(".")
     try:
-        spec = None if top in sys.stdlib_module_names else find_spec(name)
+        spec = None if top in sys.stdlib_module_names else find_spec(top)
     except (ImportError, ValueError, AttributeError):
         return None
+    for part in rest:
+        if spec is None or not spec.submodule_search_locations:
+            return None
+        spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
     return Path(spec.origin).resolve() if spec and spec.origin and spec.has_location else None
 
 
@@ -155,4 +162,4 @@ def _file(module: ModuleType | None) -> Path | None:
 
 def _is_users(path: Path) -> bool:
     """Return whether a file belongs neither to Python, to an installed package, nor to ldpopt."""
-    return not any(path.is_relative_to(place) for place in (*INSTALLED, HOUSE))
+    return not (PACKAGES & {*path.parts} or any(map(path.is_relative_to, (*STANDARD, HOUSE))))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betainc, xlogy
 
+from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import matrix_of
@@ -102,9 +103,7 @@ def worst_prior(m: Any, *, delta: float = 1e-6) -> WorstPrior:
     >>> round(worst_prior(flip, delta=1e-12).hidden, 3), round(math.exp(-flip.epsilon()), 3)
     (0.346, 0.333)
     """
-    if not 0 < delta < 1:
-        raise InvalidInputError(f"delta must lie between 0 and 1, not {delta!r}")
-    W = matrix_of(m)
+    delta, W = validate.share("delta", delta), matrix_of(m)
     high, low = W.max(axis=0), W.min(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         y = int(np.argmax(np.where(high > 0, high / low, 0.0)))

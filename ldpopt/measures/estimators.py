@@ -212,11 +212,10 @@ def confidence_intervals(
     matrix, t, axes = _read(W, counts)
     if axes != 1:
         raise InvalidInputError(f"counts must be one vector here, not {len(t)}")
-    if not 0 < validate.positive_number("level", level) < 1:
-        raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
+    level = validate.share("level", level)
     _inverse(matrix)  # refuses what has no inverse
     rule = intervals_at_once if simultaneous else score_intervals
-    found = rule(matrix, np.asarray(counts, np.float64), np.eye(len(matrix)), float(level))
+    found = rule(matrix, np.asarray(counts, np.float64), np.eye(len(matrix)), level)
     return Intervals(found.low, found.high)
 
 

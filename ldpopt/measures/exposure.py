@@ -182,13 +182,9 @@ def deviation(samples: int, support: int, delta: float) -> float:
     >>> round(deviation(10_000, 4, 0.05), 6)
     0.01593
     """
-    if not 0 < delta < 1:
-        raise InvalidInputError(f"delta must lie between 0 and 1, not {delta}")
-    n, values = (
-        validate.whole_number("samples", samples, 1),
-        validate.whole_number("support", support, 1),
-    )
-    return math.sqrt(math.log(2 * values / delta) / (2 * n))
+    n = validate.whole_number("samples", samples, 1)
+    values = validate.whole_number("support", support, 1)
+    return math.sqrt(math.log(2 * values / validate.share("delta", delta)) / (2 * n))
 
 
 def samples_needed(gamma: float, support: int, delta: float) -> int:
@@ -227,11 +223,9 @@ def entropy_bound(entropy: float, t: float) -> float:
     >>> entropy_bound(8 * math.log(2), 2**-16)
     0.5
     """
-    if not 0 < t < 1:
-        raise InvalidInputError(f"t must lie between 0 and 1, not {t}")
     if not entropy >= 0:
         raise InvalidInputError(f"entropy must be >= 0, not {entropy}")
-    return min(1.0, entropy / -math.log(t))
+    return min(1.0, entropy / -math.log(validate.share("t", t)))
 
 
 def entropy_bound_example(t: float, copies: int) -> Array:
@@ -266,9 +260,7 @@ def slack_example(c: float, values: int) -> Array:
     >>> round(exposure(joint.ravel(), 0.5 / 100**2), 9)
     0.495
     """
-    m = validate.whole_number("values", values, 2)
-    if not 0 < c < 1:
-        raise InvalidInputError(f"c must lie between 0 and 1, not {c}")
+    m, c = validate.whole_number("values", values, 2), validate.share("c", c)
     rare = np.nextafter(c / m**2, 0)
     joint = np.full((m, m), rare)
     np.fill_diagonal(joint, 1 / m - (m - 1) * rare)

@@ -84,9 +84,7 @@ def threshold_for_users(n: int, k: int, miss: float) -> float:
     n, k = validate.whole_number("n", n, 1), validate.whole_number("k", k, 2)
     if k > n:
         raise InvalidInputError(f"k must be at most {n}, the number of users, not {k}")
-    if not 0 < miss < 1:
-        raise InvalidInputError(f"miss must lie between 0 and 1, not {miss}")
-    return float(stats.beta.isf(miss, k - 1, n - k + 1))
+    return float(stats.beta.isf(validate.share("miss", miss), k - 1, n - k + 1))
 
 
 class SampledExposure(NamedTuple):

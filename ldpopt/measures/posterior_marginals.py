@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betainc, betaln, xlogy
 
-from ldpopt.core import notebook
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core import notebook, validate
 from ldpopt.core.validate import Array
 
 if TYPE_CHECKING:
@@ -42,9 +41,7 @@ class Marginal(ABC):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the equal-tailed interval that contains the number with probability ``level``."""
-        if not 0 < level < 1:
-            raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
-        tail = (1 - level) / 2
+        tail = (1 - validate.share("level", level)) / 2
         return self.quantile(tail), self.quantile(1 - tail)
 
     def plot(self, ax: Axes | None = None, level: float = 0.95) -> Axes:

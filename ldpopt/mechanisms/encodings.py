@@ -157,8 +157,7 @@ class UnaryEncoding(SetMechanism):
         for name, value in (("kappa", kappa), ("lam", lam)):
             if not (isinstance(value, (int, float)) and 0 <= value <= 1):
                 raise InvalidInputError(f"{name} must be a probability, not {value!r}")
-        if not 0 < lam < 1:
-            raise InvalidInputError(f"lam must lie strictly between 0 and 1, not {lam!r}")
+        validate.share("lam", lam)
         if kappa < lam:
             raise InvalidInputError(f"kappa must be at least lam, but {kappa!r} < {lam!r}")
         self.kappa, self.lam = float(kappa), float(lam)

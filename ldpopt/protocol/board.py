@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO, cast
 
 from ldpopt.core import children
+from ldpopt.core.exact import printable
 from ldpopt.protocol.session import Incident, ProtocolError, RejectedError
 from ldpopt.protocol.wire import Line
 
@@ -223,5 +224,4 @@ def plain(text: Any) -> str:
     >>> plain("a\\x1b[2J")
     'a\\\\x1b[2J'
     """
-    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text)[:MOST_SHOWN])
-    return shown[:MOST_SHOWN]
+    return printable(str(text)[:MOST_SHOWN])[:MOST_SHOWN]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -35,6 +35,7 @@ from ldpopt.protocol.session import (
     check_names,
 )
 
+T = TypeVar("T")
 COMPLAINTS = {
     "refused": "does not take part in a session it did not agree to",
     "unanswered": "got no receipt of the shuffler",
@@ -173,7 +174,7 @@ class _Run:
         first = self._round(this, self.curator)
         marginals = self._marginals(this)
         decision = self.board.expect(self.curator, "decision")
-        second: Round | None = self._judged(read_decision, decision, this)
+        second = self._judged(read_decision, decision, this)
         clock.append(time.perf_counter())
         for party in (self.shuffler, self.analyst, *self.groups):
             party.tell("decision", decision)
@@ -286,7 +287,8 @@ class _Run:
         self._complaints(board.gather(self.groups, "checked"), this)
         return len(ledger.users)
 
-    def _judged(self, judge: Any, content: Any, this: Round) -> Any:
+    def _judged(self, judge: Callable[[Any, Round], T], content: Any, this: Round) -> T:
+        """Read what a reader signed; a run ends with one that signs something else."""
         try:
             return judge(content, this)
         except RejectedError as rejected:
@@ -305,7 +307,7 @@ class _Run:
                 detail = f"user {user}: round {this.number}: {COMPLAINTS[kind]}"
                 self.board.incidents.append(Incident("users", kind, detail))
 
-    def _understood(self, party: Party, what: str, read: Callable[[Any], Any]) -> Any:
+    def _understood(self, party: Party, what: str, read: Callable[[Any], T]) -> T:
         """Read what shuffler, curator or analyst announces next; what cannot be read ends the run."""
         announced = self.board.expect(party, what)
         try:
@@ -318,8 +320,7 @@ class _Run:
             columns = [{value: _count(n) for value, n in column.items()} for column in announced]
             return dict(zip(this.session.features, columns, strict=True))
 
-        found: dict[str, dict[str, int]] = self._understood(self.curator, "marginals", read)
-        return found
+        return self._understood(self.curator, "marginals", read)
 
     def _table(self, second: Round) -> dict[tuple[str, ...], int]:
         def read(announced: Any) -> dict[tuple[str, ...], int]:
@@ -328,8 +329,7 @@ class _Run:
                 raise ValueError("a row that is not a text for each feature")
             return rows
 
-        found: dict[tuple[str, ...], int] = self._understood(self.analyst, "rows", read)
-        return found
+        return self._understood(self.analyst, "rows", read)
 
 
 def _count(n: Any) -> int:

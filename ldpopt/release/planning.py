@@ -153,8 +153,7 @@ def plan(
 
     Where the time is over, the levels that were tried are returned, and ``warn`` says so.
     """
-    if not 0 < validate.positive_number("target", target) < 1:
-        raise InvalidInputError(f"target must lie between 0 and 1, not {target}")
+    validate.share("target", target)
     validate.choice("method", method, ("auto", *METHODS))
     limits = Limits.within(time_limit)
     with limits.held():

@@ -84,3 +84,14 @@ def test_arrays_and_objects_of_a_notebook():
     cell = "import numpy as np\nDATA = np.arange({scale})\ndef measure(n):\n    return DATA[n]\n"
     assert source_digest(session(2, cell)) != source_digest(session(3, cell))
     assert source_digest(np.sum) == source_digest(np.sum)
+
+
+def test_a_module_is_found_without_importing_its_package(digest, tmp_path):
+    package = tmp_path / "loud"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise AssertionError('imported')\n")
+    (package / "inner.py").write_text("level = 1\n")
+    late = "last = 1\ndef never():\n    import loud.inner\n"
+    plain = digest(late=late)
+    (package / "inner.py").write_text("level = 2\n")
+    assert digest(late=late) != plain

@@ -103,7 +103,7 @@ def test_hadamard_response_is_private_and_pickles():
     ("make", "message"),
     [
         (lambda: UnaryEncoding(3, 0.2, 0.3), "kappa must be at least lam"),
-        (lambda: UnaryEncoding(3, 0.2, 0.0), "strictly between"),
+        (lambda: UnaryEncoding(3, 0.2, 0.0), "lam must lie between 0 and 1"),
         (lambda: UnaryEncoding(3, 1.2, 0.1), "kappa must be a probability, not 1.2"),
         (lambda: UnaryEncoding(1, 0.5, 0.1), "k must be a whole number >= 2, not 1"),
         (lambda: LocalHashing(3, 1, 1.0), "g must be"),
