@@ -31,7 +31,7 @@ from ldpopt.core.problem import Subject
 from ldpopt.core.rounding import in_full
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
-from ldpopt.engine.verifying import verify
+from ldpopt.engine.verifying import Verification, verify
 from ldpopt.measures.rldp_level import Level
 from ldpopt.mechanisms.randomizer import secure_words
 from ldpopt.release.designing import AnyDesign
@@ -57,6 +57,7 @@ def audit(
     sampler: Sample | None = None,
     seed: int | None = None,
     time_limit: float | None = None,
+    decided: Verification | None = None,
 ) -> Audit:
     """Audit a mechanism with all that the framework knows.
 
@@ -73,6 +74,7 @@ def audit(
             reports would depend on the draws of the inputs.
         time_limit: seconds: up to half for the checker, which has a minute without it, up to half of the
             rest for the measures that are NP-hard, and then reports are drawn until it is over.
+        decided: what the checker said of it, if it was asked.
     """
     validate.share("confidence", confidence)
     if released is not None and data is None:
@@ -86,7 +88,9 @@ def audit(
     with limits.held():
         counts = None if data is None else _counted(design, data)
         seconds = min(limits.left(0.5) or SECONDS, SECONDS)
-        if isinstance(design, AnyDesign):
+        if decided is not None:
+            verification = decided
+        elif isinstance(design, AnyDesign):
             verification = design.verification
         else:
             verification = verify(design, budget=seconds)

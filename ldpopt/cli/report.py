@@ -39,8 +39,8 @@ def report(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds for the whole page; claims not decided by then are undecided, and a file "
-            "that is not read by then makes no page."
+            help="Seconds for the whole page. Claims that take more than half of it are undecided "
+            "on the page; where reading or writing takes longer than it, there is no page (exit code 3)."
         ),
     ] = None,
     registry: Annotated[

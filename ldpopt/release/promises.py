@@ -71,7 +71,7 @@ def limit(made: AnyDesign) -> str:
     said = f"no report is {times} {secret} as for another"
     if asked.robust == "given":
         assert public is not None
-        return f"{said} of the same {public.name}; {public.name} is told as it is"
+        return f"{said} of the same {public.name}; {public.name} may be told as it is"
     return said
 
 

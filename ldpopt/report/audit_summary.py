@@ -15,7 +15,7 @@ from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.promises import worst_report
 from ldpopt.report.heatmap import probability
-from ldpopt.report.loading import Loaded
+from ldpopt.report.loading import Loaded, Published
 from ldpopt.report.sections import Fact, Grid
 from ldpopt.report.wording import abbreviated
 
@@ -23,12 +23,18 @@ AUDIT_SAMPLES, AUDIT_CONFIDENCE = 200_000, 1 - 1e-6
 """Reports per secret that are attacked, and how sure an attack must be to fail a result."""
 
 
-def audited(content: AnyDesign | Result, limits: Limits = UNLIMITED) -> Audit | None:
+def audited(loaded: Loaded | Published, limits: Limits = UNLIMITED) -> Audit | None:
     """Compute every measure of a mechanism, and attack its sampler, within the time of the limits."""
+    content = loaded.content
     if isinstance(content, Result) and content.mechanism is None:
         return None
-    left = limits.left()
-    return audit(content, samples=AUDIT_SAMPLES, confidence=AUDIT_CONFIDENCE, time_limit=left)
+    return audit(
+        content,
+        samples=AUDIT_SAMPLES,
+        confidence=AUDIT_CONFIDENCE,
+        time_limit=limits.left(),
+        decided=loaded.verification,
+    )
 
 
 def worst_case(made: AnyDesign) -> list[Fact]:

@@ -13,7 +13,14 @@ from ldpopt.core.exact import SECONDS
 from ldpopt.core.files import file_digest
 from ldpopt.core.form import Status
 from ldpopt.engine.result import Result
-from ldpopt.engine.verifying import Verification, read_document, stated, verify_document, within
+from ldpopt.engine.verifying import (
+    Verification,
+    read_document,
+    stated,
+    verify_document,
+    verify_within,
+    within,
+)
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import load_design
 from ldpopt.release.public_design import PublicDesign, load_public
@@ -62,9 +69,10 @@ def read_public(path: str | os.PathLike[str], seconds: float = SECONDS) -> Publi
     name = os.fspath(path)
     digest = file_digest(Path(name))
     document = read_document(name)
-    decided = verify_document(document, budget=seconds)
+    decided = verify_within(document, seconds)
     with within(seconds):
-        return Published(name, digest, load_public(name, document), decided)
+        content = replace(load_public(name, document), decided=decided)  # not asked again by the audit
+        return Published(name, digest, content, decided)
 
 
 def is_internal(document: dict[str, Any]) -> bool:
@@ -114,7 +122,7 @@ def _read(name: str, document: dict[str, Any], digest: str, seconds: float) -> L
     result = content.result if isinstance(content, Design) else content
     silent = result.status in NOTHING_FOUND and result.answer is None
     silent = silent or stated(result.problem) is None
-    decided = Verification(()) if silent else verify_document(document, budget=seconds)
+    decided = Verification(()) if silent else verify_within(document, seconds)
     if isinstance(content, Design):
         content = replace(content, decided=decided)  # the audit does not ask the checker again
     return Loaded(name, digest, content, decided)

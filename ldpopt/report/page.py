@@ -86,7 +86,7 @@ def described(
     """
     content, result = loaded.content, loaded.result
     made = content if isinstance(content, Design) else None
-    audit, signed = audited(content, limits.part(AUDIT_SHARE)), signing(loaded)
+    audit, signed = audited(loaded, limits.part(AUDIT_SHARE)), signing(loaded)
     most = min(seconds, limits.left(CURVE_SHARE) or seconds)
     curve, sentence = trade_off_curve(loaded, name, most, progress)
     return Part(
@@ -141,7 +141,7 @@ def described_public(loaded: Published, name: str, limits: Limits = UNLIMITED) -
         unchecked=verification.unchecked,
         verified=verification.verdict,
         curve_sentence="Other methods and levels are compared on the page of the file with the counts.",
-        audit=audited(made, limits),
+        audit=audited(loaded, limits),
         audit_facts=worst_case(made),
         commands=public_commands(file),
         provenance=[Fact("File", file), Fact("SHA-256 of the file", loaded.digest)],

@@ -247,12 +247,12 @@ def _notion_guards(made: AnyDesign) -> Iterator[Guard]:
         whom = f"somebody who wants to find that the {secret} is {sensitive(made)}"
         yield Guard(whom, limited(epsilon), False, f"{limit(made)}, {EVERYBODY}")
         yield Guard(
-            f"somebody who wants to know a {secret} that is not sensitive",
+            f"somebody who wants to know the {secret} where it is not sensitive",
             OPEN,
             True,
-            "some reports come from one such value alone, and reveal it",
+            "a report may come from one such value alone, and reveal it",
         )
-        yield from _told_public(made, "some reports come from one pair of values alone, and reveal both")
+        yield from _told_public(made, "a report may come from one pair of values alone, and reveal both")
     else:
         assert made.domain.public is not None
         public = made.domain.public.name
@@ -264,7 +264,7 @@ def _notion_guards(made: AnyDesign) -> Iterator[Guard]:
             told = f"{told}; in the table, {shift(level, secret)} [{NOT_CHECKED}]"
             short = measured(level, epsilon)
         yield Guard("somebody who sees one report and knows nothing else about the person", *short, told)
-        yield from _told_public(made, f"{public} is told as it is")
+        yield from _told_public(made, f"{public} may be told as it is")
 
 
 def _pair_guards(made: AnyDesign) -> Iterator[Guard]:

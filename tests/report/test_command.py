@@ -9,6 +9,8 @@ import shutil
 import pytest
 from web import sound
 
+from ldpopt.checker import frame
+from ldpopt.checker.kernel.budget import UndecidedError
 from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import Verification
 from ldpopt.problems import IndependentReporting, RobustLevel, Staircase
@@ -175,6 +177,29 @@ def test_a_page_shares_its_time_limit(files, tmp_path, clock, monkeypatch):
     given.clear()
     report.report(paths, tmp_path / "page.html")
     assert given == [60.0, 60.0, math.inf, 30.0, math.inf, 30.0]
+
+
+@pytest.mark.parametrize("name", ["census", "plain", "public"])
+def test_a_file_that_takes_longer_to_decide_has_its_page(name, files, tmp_path, ldpopt, monkeypatch):
+    """Not even the question is read in time: the page says so, and names nothing as proven."""
+
+    def slow(document, plain=None):
+        raise UndecidedError("not decided within 5 seconds")
+
+    file = files["census"] if name == "public" else files[name]
+    if name == "public":
+        load_design(file).public.save(file := tmp_path / "m.public.json")
+    monkeypatch.setattr(frame, "check", slow)
+    out = tmp_path / "page.html"
+    code, said, _ = ldpopt("report", file, "-o", out, "--time-limit", 100, "--curve-seconds", 0)
+    assert (code, said) == (
+        3,
+        f"wrote {out}: 1 result, undecided: {file}\n",
+    )
+    page = sound(out.read_text(encoding="utf-8"))
+    assert "not decided within 5 seconds" in page.text
+    assert "✓ Verified" not in page.text
+    assert "This file proves" not in page.text
 
 
 COUNTS = [[30, 10], [12, 28]]

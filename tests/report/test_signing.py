@@ -292,7 +292,7 @@ def test_some_sensitive_values_beside_a_public_column(tmp_path):
     made = design(table, "illness", "ward", epsilon=1.0, sensitive={"illness": ["hiv"]})
     found = signed(made, tmp_path)
     assert learns(found, "wants to find that the illness is hiv") == "odds × 2.72 at most"
-    assert learns(found, "a illness that is not sensitive") == "not protected"
+    assert learns(found, "the illness where it is not sensitive") == "not protected"
     assert learns(found, "wants to know the ward") == "not protected"
     W = made.mechanism.matrix
     alone = np.count_nonzero(W, axis=0) == 1
