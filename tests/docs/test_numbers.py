@@ -76,7 +76,11 @@ def test_how_far_square_mechanisms_are_above_their_bounds(k):
 
 
 @pytest.mark.parametrize(
-    "row", rows("fidelity.md", ["ε", "loss"]), ids=lambda row: " ".join(row.values())
+    "row",
+    [
+        pytest.param(row, id=" ".join(row.values()), marks=[pytest.mark.slow] * (row["ε"] != "1"))
+        for row in rows("fidelity.md", ["ε", "loss"])
+    ],
 )
 def test_how_far_minimax_mechanisms_are_above_their_bounds(row):
     for k, cell in list(row.items())[2:]:

@@ -339,6 +339,7 @@ def test_a_file_beside_the_table_is_no_code(tmp_path):
 # ------------------------------------------------------------ memory
 
 
+@pytest.mark.slow
 def test_a_page_on_many_secrets_takes_little_memory(tmp_path):
     """docs/certificates.md: all commands that read such a file stop when they have grown by 1 GB."""
     many = 12_000
@@ -365,6 +366,7 @@ def test_many_columns_take_little_memory(tmp_path):
     assert memory(tmp_path, *words.split()) < 2 * GIGABYTE
 
 
+@pytest.mark.slow
 def test_a_parquet_file_that_understates_its_size(tmp_path):
     """29 kB: 14 words of 64 MB, and a footer that says 134 MB."""
     import pyarrow as pa

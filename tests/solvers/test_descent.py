@@ -57,8 +57,8 @@ def test_small_circulants_by_brute_force() -> None:
 
 
 def test_seeds_agree_on_small_squares() -> None:
-    question = problem("square-fidelity", inputs=4, epsilon=0.05)
-    values = [solve(question, "descent", seed=seed, gap=1e-3).value for seed in (1, 2)]
+    question = problem("square-fidelity", inputs=6, epsilon=0.1)  # the best known is no step mechanism
+    values = [solve(question, "descent", seed=seed, gap=0.02).value for seed in (1, 2)]
     assert values[0] == pytest.approx(values[1], rel=1e-6)
 
 
