@@ -85,7 +85,7 @@ NAMED_IN = {
 some of which bear the name of a kind."""
 DESCRIBING = ("engine", "audit", "report", "bench")
 """Rooms that treat every problem alike, those of other packages too."""
-PARTICULAR = {"peers.py"}
+PARTICULAR = {"peers.py", "peer_errors.py"}
 """Files of theirs about particular questions, which other packages are asked too."""
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ldpopt.bench import comparison, entrants, peers
+from ldpopt.bench import comparison, entrants, peer_errors, peers
 from ldpopt.bench.attempt import GRACE, Rules, attempt
 from ldpopt.bench.entrants import Entrant
 from ldpopt.bench.instances import Task, check_sizes, draw_all, from_files
@@ -52,6 +52,7 @@ class Benchmark:
         skipped: a sentence for every instance that could not be drawn in time.
         curves: what each solve knew at which second: a row for each pair of value and bound.
         peers: the rows of the comparison with other packages, for "all" and "peers".
+        errors: the rows of the comparison of errors at equal promises, for the same.
         digest: the SHA-256 of the test set; empty if the instances were drawn.
         reused: how many rows an earlier run had measured.
         baseline: the solver that was chosen to compare times with.
@@ -64,6 +65,7 @@ class Benchmark:
     skipped: tuple[str, ...] = ()
     curves: tuple[Row, ...] = ()
     peers: tuple[Row, ...] = ()
+    errors: tuple[Row, ...] = ()
     digest: str = ""
     reused: int = 0
     baseline: str | None = None
@@ -228,6 +230,7 @@ class _Work:
         self.rows: list[Row] = []
         self.curves: list[Row] = []
         self.peers: list[Row] = []
+        self.errors: list[Row] = []
         self.skipped: list[str] = []
         self.interrupted = False
         self.questions: Questions | None = None
@@ -334,6 +337,9 @@ class _Work:
         for finished, rows in enumerate(comparison.contest_rows(contests, limit + GRACE), start=1):
             self.peers += rows
             self.progress(finished, len(contests), f"other packages: {rows[0]['task']}")
+        for rows in peer_errors.error_rows(full, limit):
+            self.errors += rows
+            self.progress(0, 0, f"errors: {rows[0]['instance']}, {rows[0]['question']}")
 
     def benchmark(self, name: str) -> Benchmark:
         """Return what is done, with the ratios of the times."""
@@ -347,6 +353,7 @@ class _Work:
             tuple(self.skipped),
             tuple(self.curves),
             tuple(self.peers),
+            tuple(self.errors),
             "" if questions is None else questions.digest,
             self.journal.reused,
             self.baseline,

@@ -101,8 +101,13 @@ def contest_rows(contests: Iterable[Contest], seconds: float) -> Iterator[list[R
         yield rows
 
 
+def is_here(package: str) -> bool:
+    """Return whether a package can be imported."""
+    return importlib.util.find_spec(package) is not None
+
+
 def _empty_row(contest: Contest, contender: Contender) -> Row:
-    absent = contender.module and importlib.util.find_spec(contender.module.split(".")[0]) is None
+    absent = contender.module and not is_here(contender.module.split(".")[0])
     return {
         "task": contest.task,
         "instance": contest.label,

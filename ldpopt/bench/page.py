@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from ldpopt.bench.benchmark import Benchmark
 from ldpopt.bench.comparison import absent_line
 from ldpopt.bench.figures import draw_gaps, draw_times, svg
+from ldpopt.bench.peer_errors import RUNS
 from ldpopt.bench.ranking import CLEARLY, ROUGH, SHIFT, standings
 from ldpopt.bench.rows import by, exponent, known, middle
 from ldpopt.core.files import write_whole
@@ -97,7 +98,8 @@ def write_rows(found: Benchmark, directory: Path) -> list[Path]:
         directory: where to.
     """
     made = {"commit": commit() or code_digest(), "processor": processor(), "test_set": found.digest}
-    tables = {"bench.csv": found.rows, "curves.csv": list(found.curves), "peers.csv": list(found.peers)}
+    tables = {"bench.csv": found.rows, "curves.csv": list(found.curves)}
+    tables |= {"peers.csv": list(found.peers), "errors.csv": list(found.errors)}
     for name, rows in tables.items():
         if rows:
             write_csv(directory / name, [row | made for row in rows])
@@ -131,7 +133,9 @@ def facts(
         "chosen_baseline": found.baseline is not None,
         "clearly": CLEARLY,
         "peers": peers(found),
-        "absent": absent_line(found.peers),
+        "errors": errors(found),
+        "runs": RUNS,
+        "absent": absent_line([*found.peers, *found.errors]),
         "forms": [_form_part(name, rows, found, plugins) for name, rows in by("form", found.rows)],
         "skipped": [kind for kind in PROBLEMS if not PROBLEMS[kind].bench_sizes],
     }
@@ -186,6 +190,18 @@ def peers(found: Benchmark) -> Table:
         verdict = row["reason"] or _verdict([row["agrees"]])
         numbers = (_number(row["seconds"]), _number(row["ratio"]), difference, verdict)
         table.rows.append((row["task"], row["instance"], row["method"], *numbers))
+    return table
+
+
+def errors(found: Benchmark) -> Table:
+    """Tabulate the errors of estimates at equal promises, a row per question and mechanism."""
+    table = Table(("question", "table", "ε", "method", "RMSE", "÷ ldpopt", "run"), "llrlrrr", [])
+    for row in found.errors:
+        if row["reason"] != "absent":
+            asked = row["question"], row["instance"], f"{row['epsilon']:g}", row["method"]
+            ratio = f"{row['ratio']:.3f}" if row["ratio"] > 0.5 else _number(row["ratio"], 2)
+            numbers = _number(row["error"], 4), ratio, _number(row["measured"], 4)
+            table.rows.append((*asked, *numbers))
     return table
 
 

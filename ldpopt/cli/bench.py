@@ -100,11 +100,12 @@ def bench(
         tell(f"{found.reused} rows were there (--force measures them again)")
     if as_json:
         shown: dict[str, Any] = {"rows": found.rows, "curves": found.curves, "peers": found.peers}
+        shown["errors"] = found.errors
         shown |= {"interrupted": found.interrupted, "test_set": found.digest}
         print(json.dumps(shown | {"provenance": provenance()}))
     else:
         _print_benchmark(found)
-    if directory is not None and (found.rows or found.peers):
+    if directory is not None and (found.rows or found.peers or found.errors):
         command = _words_of(context, without=("out", "as_json", "force"))
         paths = page.write(found, directory, command, started, plugins)
         tell("wrote " + ", ".join(map(str, paths)))
@@ -204,8 +205,10 @@ def _print_benchmark(found: Benchmark) -> None:
     hang("measured by ", _measured_by())
     if found.peers:
         _print_page_table(page.peers(found), ("difference",), "Against other packages")
-        if absent := absent_line(found.peers):
-            print(absent)
+    if (table := page.errors(found)).rows:
+        _print_page_table(table, ("run",), "Errors at equal promises")
+    if absent := absent_line([*found.peers, *found.errors]):
+        print(absent)
 
 
 def _measured_by() -> str:

@@ -204,6 +204,15 @@ def block_size(k: int, epsilon: float) -> int:
     return min(sizes, key=lambda m: exact.balanced_phi(k, m, E))
 
 
+def few_subsets(k: int, epsilon: float) -> bool:
+    """Return whether the best subset selection has few enough reports to be written as a matrix.
+
+    >>> few_subsets(12, 1.0), few_subsets(13, 1.0)  # 220 and 715
+    (True, False)
+    """
+    return math.comb(k, block_size(k, epsilon)) <= 300
+
+
 def optimal_range(k: int, m: int) -> tuple[float, float] | None:
     """Find the ε at which block size m is the best one, so that its balanced designs attain the bound.
 

@@ -14,6 +14,7 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import answer_for, solve
 from ldpopt.engine.verifying import NOT_CHECKED
+from ldpopt.measures.estimation_fidelity import few_subsets
 from ldpopt.mechanisms import ENCODINGS
 from ldpopt.mechanisms.randomizer import Randomizer
 from ldpopt.problems._robust.calibration import STEPS
@@ -147,9 +148,8 @@ def _everything(question: Question) -> Problem:
 
 
 def _too_many_inputs(question: Question) -> str | None:
-    if (k := question.counts.size) > MOST_LEARNT:
-        return f"is certified for {MOST_LEARNT} inputs at most, not {k}"
-    return None
+    most, k = MOST_LEARNT, question.counts.size
+    return f"is certified for {most} inputs at most, not {k}" if k > most else None
 
 
 def _queries(question: Question) -> Problem:
@@ -162,9 +162,8 @@ def _queries(question: Question) -> Problem:
 def _without_queries(question: Question) -> str | None:
     if question.queries is None:
         return "is made for the frequencies that are wanted, and none are named"
-    if (k := question.counts.size) > MOST_QUERIED:
-        return f"takes at most {MOST_QUERIED} cells, not {k}"
-    return None
+    most, k = MOST_QUERIED, question.counts.size
+    return f"takes at most {most} cells, not {k}" if k > most else None
 
 
 def _split(question: Question, gap: float, seconds: float) -> Array:
@@ -194,19 +193,21 @@ def _columns_too_wide(question: Question) -> str | None:
     if question.queries is None:
         return WITHOUT_COLUMNS
     cells = Wanted(question.queries, question.counts.shape).cells(len(question.counts))
-    if cells > MOST_QUERIED:
-        return f"takes at most {MOST_QUERIED} cells of the secret and one public column, not {cells}"
-    return None
+    reason = f"takes at most {MOST_QUERIED} cells of the secret and one public column, not {cells}"
+    return reason if cells > MOST_QUERIED else None
 
 
 def _encoding(name: str, buckets: int | None = None) -> Method:
-    """Describe an encoding of all columns together; ``auto`` takes only the best, where learn ends."""
+    """Describe an encoding of all columns together; ``auto`` takes the best where learn is worse."""
     shown = "hadamard" if buckets == 2 else name
     return Method(
         SUMMARIES[shown],
         lambda question: FrequencyEncoding(question.epsilon, name, question.counts.size, buckets),
         solver="best-encoding",
-        automatic=lambda question: shown == "subset" and not _is_narrow(question),
+        automatic=lambda question: (
+            shown == "subset"
+            and not (_is_narrow(question) and few_subsets(question.counts.size, question.epsilon))
+        ),
         adds_up=True,
         hides_all=True,
         informs=False,

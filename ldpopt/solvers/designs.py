@@ -13,7 +13,7 @@ from ldpopt.core.forms.matrix_program import MatrixProgram, SubsetSelection
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.measures.estimation_fidelity import balanced_phi, block_size
+from ldpopt.measures.estimation_fidelity import balanced_phi, block_size, few_subsets
 from ldpopt.mechanisms.balanced_designs import (
     DifferenceSet,
     difference_sets,
@@ -87,8 +87,7 @@ def _solution(
 
 
 def _selection(k: int, epsilon: float, size: int) -> Array | SubsetSelection:
-    # subset selections with more outputs are answered as plain data
-    if math.comb(k, size) <= 300:
+    if few_subsets(k, epsilon):  # others are answered as plain data
         return subset_selection(k, epsilon, size).matrix
     ratio = math.exp(epsilon)
     while Fraction(ratio) > exp_below(epsilon):

@@ -14,7 +14,7 @@ from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.measures.estimation_fidelity import block_size
+from ldpopt.measures.estimation_fidelity import block_size, few_subsets
 from ldpopt.mechanisms.balanced_designs import singer, subset_selection, two_level
 from ldpopt.mechanisms.finite_field import prime_power
 
@@ -50,10 +50,8 @@ class RestrictedDesigns(Solver[MatrixProgram]):
     def run(self, form: MatrixProgram, limits: Limits) -> FormSolution:
         """Build the mechanism of the best share of blocks."""
         k, epsilon = form.k, form.epsilon
-        size = block_size(k, epsilon)
-        # the most outputs with which subset selection itself is taken: up to some ten inputs
-        if math.comb(k, size) <= 300:
-            point = subset_selection(k, epsilon, size).matrix
+        if few_subsets(k, epsilon):
+            point = subset_selection(k, epsilon, block_size(k, epsilon)).matrix
         else:
             point = two_level(best_blocks(k, epsilon, FEW_ELEMENTS)[:k], epsilon)
         return FormSolution(Status.GAP, point, form.objective(point), form.bound, form.proof)

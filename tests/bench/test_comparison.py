@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ldpopt.bench import benchmark as bench
-from ldpopt.bench import comparison, peers
+from ldpopt.bench import comparison, peer_errors, peers
 from ldpopt.bench.comparison import Contender, Contest, contest_rows
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.problems import PolyOpt, Staircase, StatisticLeakage
@@ -108,6 +108,7 @@ def test_all_packages_that_are_here_agree_and_the_others_are_named(monkeypatch, 
     few = [peers._best_ldp(4, 60), peers._best_robust(2, 60), peers._leakage(12, 60)]
     few += peers._frequencies(8, 2_000)
     monkeypatch.setattr(peers, "contests", lambda full, time_limit: iter(few))
+    monkeypatch.setattr(peer_errors, "error_rows", lambda full, time_limit: iter([]))
     answer = ldpopt("bench", "peers", "--out", tmp_path / "there")
     assert answer.code == 0, answer.err
     rows = bench.run("peers").peers
@@ -126,6 +127,7 @@ def test_all_packages_that_are_here_agree_and_the_others_are_named(monkeypatch, 
 def test_a_wrong_peer_is_a_contradiction(monkeypatch, ldpopt):
     wrong = contest(Contender("wrong", lambda: 3.0))
     monkeypatch.setattr(peers, "contests", lambda full, time_limit: iter([wrong]))
+    monkeypatch.setattr(peer_errors, "error_rows", lambda full, time_limit: iter([]))
     answer = ldpopt("bench", "peers", "--json")
     assert answer.code == 1
     assert "contradicted: wrong on twice one" in answer.err
