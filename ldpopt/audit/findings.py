@@ -115,8 +115,8 @@ class Audit:
         """Show the verdict and five measures, those with a promise first."""
         first = sorted(self.measures, key=lambda measure: measure.promised is None)[:SHOWN]
         rows = [
-            f"  {measure.name} ≈ {measure.value:.6g} {measure.unit}"
-            + ("" if measure.promised is None else f", promised {in_full(measure.promised)}")
+            f"  {measure.name} ≈ {measure.text} {measure.unit}"
+            + (f", promised {measure.limit}" if measure.limit else "")
             for measure in first
         ]
         more = len(self.measures) - len(first)
@@ -173,18 +173,10 @@ def judged(
 
 
 def _broken(measure: Measured) -> str:
-    assert measure.promised is not None
-    value, promised = _told_apart(measure.value, measure.promised)
-    said = f"the {measure.name} is {value}, above the promised {promised}"
+    said = f"the {measure.name} is {measure.text}, above the promised {measure.limit}"
     if measure.key == "data-observed":
         return f"this table's distribution is outside what the mechanism was designed for: {said}"
     return said
-
-
-def _told_apart(high: float, low: float) -> tuple[str, str]:
-    """Write two different numbers with as many digits as tell them apart, at least four."""
-    written = ((f"{high:.{digits}g}", f"{low:.{digits}g}") for digits in range(4, 18))
-    return next(pair for pair in written if pair[0] != pair[1])
 
 
 def _caught(test: Empirical) -> Iterator[str]:
@@ -208,7 +200,7 @@ def _kept(
     tests: tuple[Empirical, ...],
     rest: str,
 ) -> str:
-    kept = ", ".join(f"{m.name} {m.value:.4g} ≤ {m.promised:.4g}" for m in found if m.holds)
+    kept = ", ".join(f"{m.name} {m.text} ≤ {m.limit}" for m in found if m.holds)
     if rest:
         stated = f"; the stated level holds ({kept} [{NOT_CHECKED}])" if kept else ""
         promises = f"NOT DECIDED: {rest}{stated}, and the other"

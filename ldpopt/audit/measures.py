@@ -69,11 +69,21 @@ class Measured:
 
     @property
     def text(self) -> str:
-        """The value, or the proven interval."""
-        value = f"{self.value:.4g}"
-        if self.upper is None or value == f"{self.upper:.4g}":
-            return value
-        return f"{at_least(self.value)} to {at_most(self.upper)}"
+        """The value, or the proven interval, in so many digits that it is on its side of the promise."""
+        low = high = ""
+        for digits in range(4, 18):
+            low = high = f"{self.value:.{digits}g}"
+            if self.upper is not None and low != f"{self.upper:.{digits}g}":
+                low, high = at_least(self.value, digits), at_most(self.upper, digits)
+            shown = float((high if self.holds else low).replace("∞", "inf"))
+            if self.promised is None or self.holds in (None, shown <= self.promised):
+                break
+        return low if low == high else f"{low} to {high}"
+
+    @property
+    def limit(self) -> str:
+        """What is promised, in full; empty without a promise."""
+        return "" if self.promised is None else in_full(self.promised)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; infinity is the word "inf"."""

@@ -151,7 +151,7 @@ def _print(found: Audit) -> None:
         titles = ("measure", "value", "unit", "promised", "holds")
         left = ("measure", "unit", "holds")
         rows = (
-            (m.name, m.text, m.unit, None if m.promised is None else f"≤ {m.promised:.4g}", m.holds)
+            (m.name, m.text, m.unit, f"≤ {m.limit}" if m.limit else None, m.holds)
             for m in found.measures
         )
         print_table(titles, rows, left, spare=("unit",))

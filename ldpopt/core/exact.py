@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         OTHER,
         bin_names,
         content_digest,
+        look,
         point_names,
         range_points,
     )

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import unshown
+from ldpopt.core.exact import look, unshown
 from ldpopt.core.workers import Parallel
 from ldpopt.tables.batches import Batch, Found, TableReader
 
@@ -149,6 +149,21 @@ def check_label(where: str, word: str) -> None:
             "of lines, marks that change the direction of text or characters that show nothing; clean "
             "the table"
         )
+
+
+def check_looks(what: str, names: Iterable[str]) -> None:
+    """Refuse names that a reader could not tell apart.
+
+    Args:
+        what: what they are, for messages.
+        names: the names, each different from the others.
+    """
+    seen: dict[str, str] = {"": ""}
+    for name in names:
+        same = seen.setdefault(look(name), name)
+        if same != name:
+            shown = f"{same!a} and {name!a} look the same" if same else f"{name!a} shows nothing"
+            raise InvalidInputError(f"{what} must look different, and {shown}; clean the table")
 
 
 def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ from ldpopt.tables.cells import (
     CompleteRows,
     absent,
     check_labels,
+    check_looks,
     is_moment,
     is_number,
     moments,
@@ -105,6 +106,9 @@ def survey(
         name: known.get(name) or _column(name, seen[name], name in words, name in empty)
         for name in names
     }
+    check_looks("names of columns", names)
+    for name in names:
+        check_looks(f"values of column {name!r}", columns[name].values)
     sides = [[columns[name] for name in side] for side in (secret, public)]
     codes = {name: {value: i for i, value in enumerate(columns[name].values)} for name in names}
     counted = Counter[tuple[tuple[int, ...], tuple[int, ...]]]()

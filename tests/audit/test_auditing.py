@@ -248,6 +248,23 @@ def test_a_level_just_above_the_promise_is_told_from_it():
     assert found.verdict == "FAILED: the LDP level is 1.0002, above the promised 1."
 
 
+@pytest.mark.parametrize(
+    ("value", "upper", "promised", "said"),
+    [
+        (1.9998716, None, 1.99987161, ("1.99987", "1.99987161")),
+        (0.99999, None, 1.0, ("1", "1")),
+        (1 + 1e-12, None, 1.0, ("1", "1")),
+        (1.2, 1.99986, 1.99987, ("1.2 to 1.99986", "1.99987")),
+        (math.inf, None, 3.0, ("inf", "3")),
+        (1.23456, None, None, ("1.235", "")),
+    ],
+)
+def test_a_rounded_measure_is_on_its_side_of_the_promise(value, upper, promised, said):
+    """What holds is not written as if it exceeded the promise, nor the promise as another number."""
+    one = measures.Measured("ldp", "LDP level", value, "nats", "", promised, upper)
+    assert (one.text, one.limit) == said
+
+
 def test_another_promise_than_the_certificate(file):
     tampered(file, lambda d: d["design"].update(epsilon=0.5))
     found = audit(file)

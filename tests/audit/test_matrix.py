@@ -21,7 +21,7 @@ def test_a_matrix_is_measured_and_attacked(given):
     assert "NO PROMISE WAS CHECKED: there is no certificate" in found.verdict
     assert found.empirical[0].bound.epsilon <= math.log(3)
     first, level, *_, rest = str(found).splitlines()
-    assert (first, level) == (found.verdict, "  LDP level ≈ 1.09861 nats")
+    assert (first, level) == (found.verdict, "  LDP level ≈ 1.099 nats")
     assert rest == f"  {len(found.measures) - 5} more in .measures"
 
 

@@ -21,6 +21,7 @@ from ldpopt.release.exporting import export
 from ldpopt.release.public_design import load_public
 
 RR = [[0.75, 0.25], [0.25, 0.75]]
+UNSEEN = ["F" + c for c in "\u034f\u17b4\u180b\u200d\u2800\ufe0f\ufff8\uffff\U0001bca0 "]
 GIGABYTE = 1 << 20
 """In kilobytes, as the system counts the memory of a process."""
 
@@ -245,6 +246,23 @@ def test_different_inputs_have_different_names(tmp_path):
     forge(tmp_path / "f.public.json", {"matrix": RR}, labels)
     _, said, _ = ran(tmp_path, "audit", "f.public.json", "--samples", "1000")
     assert not re.search(r"of those on x, y, z and [0-9.]+ on x, y, z", said)
+
+
+@pytest.mark.parametrize("where", ["values", "names"])
+@pytest.mark.parametrize("twin", [*UNSEEN, " F", "", "\u2800"])
+def test_names_that_look_the_same_are_refuted(tmp_path, twin, where, ldpopt):
+    """On a page, in a promise and in a program nobody could tell them apart."""
+    columns = (
+        [column("a", ["F", twin])]
+        if where == "values"
+        else [column("F", ["x", "y"]), column(twin, ["x"])]
+    )
+    members = [[0], [1]] if where == "values" else [[0, 0], [1, 0]]
+    labels = {"secret": {"columns": columns, "members": members}, "public": None}
+    forge(tmp_path / "f.public.json", {"matrix": RR}, labels)
+    commands = [["verify"], ["export", "--target", "js", "-o", "e.js"], ["audit"], ["report"]]
+    for words in commands if twin == UNSEEN[0] else commands[:1]:
+        assert ldpopt(*words, "f.public.json", cwd=tmp_path).code == 1
 
 
 @pytest.mark.parametrize("twin", ["F\u3164", "F\u115f"])

@@ -163,6 +163,16 @@ def test_na_as_a_word():
     assert look(["country"], (), table, text=["country"])[0].labels == ("12", "DE", "NA")
 
 
+@pytest.mark.parametrize("twin", ["caf\u00e9", "cafe\u0301\ufe0f", "cafe\u200d\u0301"])
+def test_values_that_look_the_same_are_refused(twin):
+    """Nobody could tell them apart on a page."""
+    for table in ({"x": ["cafe\u0301", twin, "tea"]}, {"x": ["a  b", "a b", "c"]}):
+        with pytest.raises(InvalidInputError, match="values of column 'x' must look different, and"):
+            survey(table, "x")
+    with pytest.raises(InvalidInputError, match="shows nothing"):
+        survey({"x": ["\u200d", "tea"]}, "x")
+
+
 def test_names():
     with pytest.raises(InvalidInputError, match="named twice"):
         look(["sex"], ["sex"])

@@ -2,8 +2,8 @@
 
 The claim *inputs*: the labels (s, u) are all different, and there is one for every row of the mechanism,
 in the order (0, 0), (0, 1), …, (1, 0), …; names of columns, values of a column and combinations are
-distinct, and bins increase and carry the names of their edges. So every row of a table has one input at
-most.
+distinct, names and values also to the eye (:func:`look`); bins increase and carry the names of their
+edges. So every row of a table has one input at most.
 
 A column with a ``range`` holds numbers from low to high. Its k values are equally spaced points of the
 range, low + (high − low) i/(k − 1), by their names; a number is rounded at random to one of the two
@@ -19,6 +19,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
+import unicodedata
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -47,6 +49,12 @@ COLUMN = Record(
         "range": List(Number(), 2, 2),
     },
 )
+EMPTY = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800"
+    "\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Characters that show nothing: those that Unicode lets programs ignore, and blank letters."""
 OTHER, MISSING = "(other)", "(missing)"
 """The last values of a column, where rare words are taken together, or empty cells count as a value."""
 ATTRIBUTE = Record(
@@ -94,7 +102,7 @@ def inputs_claim(
 
     def holds() -> bool:
         return (
-            len(set(names)) == len(names)
+            _differ(names)
             and all(map(_is_column, (column for side in sides for column in side["columns"])))
             and all(map(_are_members, sides))
             and (counts is None or list(map(len, counts)) == [shape[1]] * shape[0])
@@ -106,6 +114,25 @@ def inputs_claim(
         f"each of its {shape[0]} × {shape[1]} labels is the input of one row of the mechanism, in order"
     )
     return decided("inputs", words, holds)
+
+
+def look(text: str) -> str:
+    """Return what a reader sees of a name: two that look the same have the same look.
+
+    Characters that show nothing are left out, letters are composed, and spaces are taken together.
+    Letters of different alphabets that look alike (Latin and Cyrillic a) are told apart here.
+
+    >>> look("cafe\u0301 \u200d bar ") == look("caf\u00e9 bar"), look("\u2800")
+    (True, '')
+    """
+    seen = text if text.isascii() else unicodedata.normalize("NFC", EMPTY.sub("", text))
+    return " ".join(seen.split())
+
+
+def _differ(names: Sequence[str]) -> bool:
+    """Return whether names look different, and each like something."""
+    seen = set(map(look, names))
+    return len(seen) == len(names) and "" not in seen
 
 
 def _is_column(column: dict[str, Any]) -> bool:
@@ -127,7 +154,7 @@ def _is_column(column: dict[str, Any]) -> bool:
         whole = not time or all(edge % 1 == 0 and abs(edge) <= MOST_SECONDS for edge in edges)
         plain = not any(column.get(key) for key in ("other", "prefix", "groups"))
         return increasing and whole and plain and values == bin_names(edges, time) + last
-    return not time and len(set(values)) == len(values) and _is_level(column, last)
+    return not time and _differ(values) and _is_level(column, last)
 
 
 def _is_range(column: dict[str, Any]) -> bool:
