@@ -46,7 +46,7 @@ class _Optimum(NamedTuple):
 
 
 def sharpened(rough: Best, design: Design, rays: Array, most: Array, factor: Array) -> Best | None:
-    """Take Newton's steps from a rough optimum; None where they lead below 0, or far away.
+    """Take Newton's steps from a rough optimum; None where they lead below 0, far off or nowhere.
 
     Args:
         rough: the optimum.
@@ -69,11 +69,14 @@ def sharpened(rough: Best, design: Design, rays: Array, most: Array, factor: Arr
     prices = np.append(factor.T @ rough.dual, rough.prices[tight] * sizes) / unit**2
     found = _Optimum(rough.vectors @ factor / unit, prices, rough.weights[on])
     for _ in range(STEPS):
-        if queries is None:
-            found = _of_determinant(found, X, rows, right)
-        else:
-            asked = solve_triangular(factor, queries.T, lower=True).T
-            found = _of_queries(found, asked / unit, X, rows, right)
+        try:
+            if queries is None:
+                found = _of_determinant(found, X, rows, right)
+            else:
+                asked = solve_triangular(factor, queries.T, lower=True).T
+                found = _of_queries(found, asked / unit, X, rows, right)
+        except np.linalg.LinAlgError:
+            return None
         if not found.weights.min() > 0 or found.prices[k:].min(initial=0.0) < 0:
             return None
     weights, paid = np.zeros_like(rough.weights), np.zeros_like(most)

@@ -42,6 +42,7 @@ SINGULAR, BLEND = 1e-7, 1e-10
 the largest determinant is mixed in: rounding the entries would change the error of a singular J."""
 ROUNDS, A_LITTLE, EMPTY = 3, 1e-6, 1e-14
 """How often coordinates are improved, the share of all rays in them, and what is 0 but for rounding."""
+BLIND = "every mechanism of this privacy leaves some frequencies open"
 
 
 class MechanismDesign(Solver[MechanismProgram]):
@@ -166,6 +167,9 @@ def typical_factor(prior: Array, rays: Array, most: Array, limits: Limits) -> Ar
         rays: the rays (v, t), one per column.
         most: the budgets b.
         limits: the time.
+
+    Raises:
+        SolverError: if a direction is left that no mechanism tells of.
     """
     k = len(prior)
     X = rays[:k] / np.sqrt(prior @ rays[:k])
@@ -178,6 +182,9 @@ def typical_factor(prior: Array, rays: Array, most: Array, limits: Limits) -> Ar
             assert found is not None
             weights += np.maximum(found.point, 0) / (k * ROUNDS)
         factor = _lower(np.hstack([X * np.sqrt(weights), rest]))
+    told = np.linalg.svd(solve_triangular(factor, X * np.sqrt(weights), lower=True), compute_uv=False)
+    if told[-1] < A_LITTLE * told[0]:
+        raise SolverError(BLIND)
     return factor
 
 
@@ -186,7 +193,7 @@ def _lower(matrix: Array) -> Array:
     lower: Array = np.transpose(np.asarray(np.linalg.qr(matrix.T, mode="r")))
     square = lower.shape[0] == lower.shape[1]  # else there are fewer rays than inputs
     if not square or np.abs(lower.diagonal()).min() <= EMPTY * np.abs(lower).max():
-        raise SolverError("every mechanism of this privacy leaves some frequencies open")
+        raise SolverError(BLIND)
     return lower
 
 

@@ -752,8 +752,9 @@ def test_designs_without_a_mechanism_are_told_from_those_that_stay_blind():
     goal = objective.LogDet([0.4, 0.6])
     assert solve(Program(privacy.Cone([[-1, -1]]), goal)).status.value == "infeasible"
     assert solve(Program(privacy.Cone([[-1, 0]]), goal)).status.value == "infeasible"
-    with pytest.raises(SolverError, match="leaves some frequencies open"):
-        solve(Program(privacy.Cone([[1, -1], [-1, 1]]), goal))
+    for rows in ([[1, -1], [-1, 1]], [[1, -1], [2, 2]]):  # w₀ ≥ w₁, and both sum to 1: all are constant
+        with pytest.raises(SolverError, match="leaves some frequencies open"):
+            solve(Program(privacy.Cone(rows), goal))
 
 
 @pytest.mark.parametrize("leakage", [1e-8, 1e-4, 0.3])
