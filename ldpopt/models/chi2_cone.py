@@ -12,13 +12,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
-from ldpopt.core.forms.cut_program import Cut
+from ldpopt.core.forms.cut_program import Cut, CutCone
 from ldpopt.core.validate import Array
 from ldpopt.models.chi2_ball import all_worst, bound_of, least
 from ldpopt.models.uncertainty_sets import Chi2Set
@@ -37,7 +36,7 @@ ROOM = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class ExactCone:
+class ExactCone(CutCone):
     """All columns that are private against F at the level ε.
 
     >>> cone = ExactCone(Chi2Set([[0.3, 0.2], [0.15, 0.35]], 1000), 1.0)
@@ -50,14 +49,9 @@ class ExactCone:
     epsilon: float
 
     @property
-    def dimension(self) -> int:
-        """The number of inputs."""
-        return int(self.F.p_hat.size)
-
-    @cached_property
-    def pairs(self) -> list[tuple[int, int]]:
-        """All ordered pairs of secrets."""
-        return list(permutations(range(self.F.shape[0]), 2))
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`CutCone.shape`."""
+        return self.F.shape
 
     @cached_property
     def _steps(self) -> Array:
@@ -93,20 +87,9 @@ class ExactCone:
         own, cost = least(mine, q, bound_of(x * k))[0], least(theirs, p, bound_of((1 - x) * m))[0]
         return (-own - power * cost).T, x.T
 
-    def plain_columns(self) -> Array:
-        """List the columns of the mechanisms that release the input (s, u), s alone, or u alone."""
-        return plain_columns(*self.F.shape)
-
-    def first_cuts(self) -> list[Cut]:
-        """List a cut for every cell (s, u) and other secret z, of a member with the largest P_{u|s}.
-
-        These cuts bound every entry of a column by e^ε P(y|z)/P_{u|s}.
-        """
-        found = []
-        for x, column in enumerate(np.eye(self.dimension)):
-            own = x // self.F.shape[1]
-            found += [self._cut(column, pair, 1.0) for pair in self.pairs if pair[0] == own]
-        return found
+    def first_cut(self, column: Array, pair: tuple[int, int]) -> Cut:
+        """See :meth:`CutCone.first_cut`: the first secret takes all of the slack."""
+        return self._members(column[:, None], [self.pairs.index(pair)], np.ones(1))[0]
 
     def cuts(self, columns: Array, least: float) -> tuple[Array, list[list[Cut]]]:
         """Return the excess of every column and pair, and the cuts violated by more than ``least``.
@@ -122,10 +105,6 @@ class ExactCone:
         ):
             found[column].append(cut)
         return excess, found
-
-    def _cut(self, column: Array, pair: tuple[int, int], share: float) -> Cut:
-        """Build one cut, as :meth:`_members` does."""
-        return self._members(column[:, None], [self.pairs.index(pair)], np.array([share]))[0]
 
     def _members(self, columns: Array, pairs: Sequence[int], shares: Array) -> list[Cut]:
         """Build the members of F that tell pairs of secrets apart most, and their inequalities.
@@ -162,12 +141,6 @@ class ExactCone:
     def inside(self, columns: Array, excess: Array) -> Array:
         """Raise columns of a known excess until they are private: see :func:`raised`."""
         return raised(columns, excess, self.F.shape, self.epsilon)
-
-
-def plain_columns(a1: int, a2: int) -> Array:
-    """List the columns of the mechanisms that release the input (s, u), s alone, or u alone."""
-    secrets, values = np.repeat(np.eye(a1), a2, axis=0), np.tile(np.eye(a2), (a1, 1))
-    return np.hstack([np.eye(a1 * a2), secrets, values])
 
 
 def raised(columns: Array, excess: Array, shape: tuple[int, ...], epsilon: float) -> Array:

@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import permutations
 
 import numpy as np
 
 from ldpopt.core import certify
 from ldpopt.core.exact import SetPrivacy, UncertaintySet, exact_columns, exp_below
-from ldpopt.core.forms.cut_program import Cut
+from ldpopt.core.forms.cut_program import Cut, CutCone
 from ldpopt.core.validate import Array
-from ldpopt.models.chi2_cone import ROOM, WORST, plain_columns
+from ldpopt.models.chi2_cone import ROOM, WORST
 from ldpopt.models.set_climb import Climb, Place
 
 
@@ -56,21 +54,16 @@ class ExcessClimb(Climb):
 
 
 @dataclass(frozen=True, eq=False)
-class SetCone:
+class SetCone(CutCone):
     """All columns that are private against a convex set F at the level ε."""
 
     F: UncertaintySet
     epsilon: float
 
     @property
-    def dimension(self) -> int:
-        """The number of inputs."""
-        return len(self.F.center)
-
-    @cached_property
-    def pairs(self) -> list[tuple[int, int]]:
-        """All ordered pairs of secrets."""
-        return list(permutations(range(self.F.shape[0]), 2))
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`CutCone.shape`."""
+        return self.F.shape
 
     def excess(self, columns: Array) -> tuple[Array, list[list[Place]]]:
         """Climb to the largest P(y|s) − e^ε P(y|z) over F for every column and pair; say where."""
@@ -84,19 +77,9 @@ class SetCone:
     def _worst(self, column: Array, pair: tuple[int, int]) -> Place:
         return ExcessClimb(self.F, column / column.max(), pair, math.exp(self.epsilon)).best()
 
-    def plain_columns(self) -> Array:
-        """List the columns of the mechanisms that release the input (s, u), s alone, or u alone."""
-        return plain_columns(*self.F.shape)
-
-    def first_cuts(self) -> list[Cut]:
-        """List a cut for every cell (s, u) and other secret z, of a member with the largest P_{u|s}."""
-        unit = np.eye(self.dimension)
-        return [
-            self._cut(self._worst(column, pair))
-            for x, column in enumerate(unit)
-            for pair in self.pairs
-            if pair[0] == x // self.F.shape[1]
-        ]
+    def first_cut(self, column: Array, pair: tuple[int, int]) -> Cut:
+        """See :meth:`CutCone.first_cut`."""
+        return self._cut(self._worst(column, pair))
 
     def cuts(self, columns: Array, least: float) -> tuple[Array, list[list[Cut]]]:
         """Return the excess of every column and pair, and the cuts violated by more than ``least``."""
@@ -118,9 +101,6 @@ class SetCone:
         row = np.zeros(self.F.shape)
         row[place.z], row[place.s] = math.exp(self.epsilon) * given[place.z], -given[place.s]
         return Cut(place.witness, (place.s, place.z), row.ravel())
-
-    def shared_slack(self) -> None:
-        """Return None: the set need not let two secrets share its slack."""
 
     def inside(self, columns: Array, excess: Array) -> Array:
         """Move columns of a known excess towards the constant one until they are private.
