@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -40,6 +40,22 @@ HALVED = 8
 """How many mixtures with a constant release are tried; each keeps half as much of the mechanism."""
 
 
+def rising(first: float, most: float, factor: float = 2.0) -> Iterator[float]:
+    """Yield the first amount, then ever larger ones below the most: the least change that helps is kept.
+
+    Args:
+        first: the first amount.
+        most: no amount reaches it.
+        factor: by how much each exceeds the one before.
+
+    >>> list(rising(1.0, 10.0, 4.0))
+    [1.0, 4.0]
+    """
+    while first < most:
+        yield first
+        first *= factor
+
+
 def repair(matrix: Array, privacy: Privacy) -> Array:
     """Make a mechanism stochastic and private in exact arithmetic, changing it as little as needed.
 
@@ -58,12 +74,10 @@ def repair(matrix: Array, privacy: Privacy) -> Array:
 def _touched(rows: Array, epsilon: float, private: Callable[[Array], bool]) -> Array:
     """Mix rows with the uniform ones and round them: the smallest touch after which they are private."""
     outputs = rows.shape[1]
-    touch = GRID * outputs / math.expm1(epsilon)
-    while touch < 1e-3:
+    for touch in rising(GRID * outputs / math.expm1(epsilon), 1e-3):
         candidate = rounded((1 - touch) * rows + touch / outputs)
         if private(candidate):
             return candidate
-        touch *= 2
     raise SolverError("the solver's mechanism is too far from private to be repaired")
 
 
@@ -159,12 +173,28 @@ def prove_rounded(solution: FormSolution, holds: Callable[[list[float]], bool | 
     value, largest = abs(solution.value), max(map(abs, solution.proof["dual"]))
     if value > SMALL and largest <= CANCELLING * value:
         return solution
-    dual, step = np.array(solution.proof["dual"]), GRID / 64 * max(largest, 1.0)
-    try:
-        while not holds(dual.tolist()):
-            dual, step = dual + step, 2 * step
-            if step > MOST_RAISED:
-                return solution
-    except UndecidedError:
+    dual = raised(np.array(solution.proof["dual"]), holds, GRID / 64 * max(largest, 1.0), MOST_RAISED)
+    if dual is None:
         return solution
     return replace(solution, bound=dual_bound(dual), proof={**solution.proof, "dual": dual.tolist()})
+
+
+def raised(
+    dual: Array, holds: Callable[[list[float]], bool | None], first: float, most: float
+) -> Array | None:
+    """Raise all of a dual vector until it is proven; None if that takes more than rounding explains.
+
+    Args:
+        dual: the vector.
+        holds: whether a vector is proven.
+        first: by how much it is raised first.
+        most: each amount by which it is raised is smaller.
+    """
+    try:
+        for step in (0.0, *rising(first, most)):
+            dual = dual + step
+            if holds(dual.tolist()):
+                return dual
+    except UndecidedError:  # such as a divergence that is infinite on a ray
+        pass
+    return None

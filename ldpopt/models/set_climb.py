@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ldpopt.core.certify import rising
 from ldpopt.core.exact import UncertaintySet, set_multiplier
 from ldpopt.core.validate import Array
 
@@ -170,11 +171,9 @@ def _roots(a: float, b: float, c: float) -> list[float]:
 
 def inside(witness: Array, F: UncertaintySet) -> Array:
     """Move a witness towards the center until it is a member in exact arithmetic."""
-    home, step = np.array(F.home), 0.0
-    while step < 1:
-        moved = (1 - step) * witness + step * home
-        moved = np.maximum(moved, 0.0)
+    home = np.array(F.home)
+    for step in (0.0, *rising(1e-16, 1.0, 4.0)):
+        moved = np.maximum((1 - step) * witness + step * home, 0.0)
         if F.member(moved.tolist(), "witness")[1]:
-            return np.asarray(moved)
-        step = 4 * step or 1e-16
+            return moved
     return home

@@ -375,13 +375,10 @@ def _raised(proof: ProgramProof, asked: ProgramQuestion) -> list[float] | None:
     """Raise β until the checker's test holds; None if it takes more than rounding can explain."""
     dual = np.array([float(b) for b in proof.dual])
     size = max(1.0, float(np.abs(dual).max()))
-    step = certify.GRID * size
-    while step < certify.MOST_RAISED * size:
-        plain = dual.tolist()
-        try:
-            if dominates_program(proof._replace(dual=list(map(Fraction, plain))), asked):
-                return plain
-        except UndecidedError:  # a divergence that is infinite on a ray
-            return None
-        dual, step = dual + step, 2 * step
-    return None
+    found = certify.raised(
+        dual,
+        lambda plain: dominates_program(proof._replace(dual=list(map(Fraction, plain))), asked),
+        certify.GRID * size,
+        certify.MOST_RAISED * size,
+    )
+    return None if found is None else found.tolist()

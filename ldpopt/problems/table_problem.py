@@ -156,14 +156,12 @@ def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
 def inside(witness: Array, uncertainty: Chi2Set) -> Array:
     """Move the witness towards p̂ until it is a member in exact arithmetic."""
     question = _question(uncertainty, 1.0)
-    step = 1e-12
-    while step < 1:
+    for step in certify.rising(1e-12, 1.0, 4.0):
         moved = (1 - step) * witness + step * uncertainty.p_hat
         exact = [[Fraction(entry) for entry in row] for row in moved.tolist()]
         mass = sum(map(sum, exact), Fraction(0))
         if is_confidence_member([[entry / mass for entry in row] for row in exact], question):
             return moved
-        step *= 4
     return uncertainty.p_hat.copy()
 
 

@@ -196,8 +196,7 @@ class UEConditional(GRRConditional):
         kappa = np.where(1 - kappa < NEVER, 1.0, np.where(kappa < NEVER, 0.0, kappa))
         right = self.exact_rights(solution.point)
         lam = self.smallest(kappa, self.epsilon - solution.point[:1])[0]
-        touch = GRID / math.expm1(self.epsilon)
-        while touch < 1e-3:
+        for touch in certify.rising(GRID / math.expm1(self.epsilon), 1e-3):
             answer = {
                 "kappa": _on_grid(kappa[0]),
                 "lambda": _on_grid(lam + touch * (kappa[0] - lam)),
@@ -207,7 +206,6 @@ class UEConditional(GRRConditional):
             }
             if is_unary_private(read_unary(answer, self.question.robust), self.question.robust):
                 return answer
-            touch *= 2
         raise SolverError("the solver's protocol is too far from private to be repaired")
 
     def _matrix(self, form: Form, solution: FormSolution) -> Mechanism:

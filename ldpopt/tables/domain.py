@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
-from ldpopt.core.exact import OTHER, range_points
+from ldpopt.core.exact import DOMAIN, OTHER, UnreadableError, range_points
 from ldpopt.tables.batches import Batch, TableReader
 from ldpopt.tables.cells import MOMENT, absent, moments, numbered, numbers, quoted, text_cells, trimmed
 
@@ -338,10 +338,11 @@ class Domain:
     def from_json(cls, data: Any) -> Self:
         """Read a domain from the plain data that :meth:`to_json` writes."""
         try:
-            public = data["public"]
-            return cls(_attribute(data["secret"]), None if public is None else _attribute(public))
-        except (KeyError, TypeError) as error:
-            raise UnreadableFileError(f"not the description of a table: {error!r}") from None
+            plain = DOMAIN.read(data, "domain")
+            public = plain["public"]
+            return cls(_attribute(plain["secret"]), None if public is None else _attribute(public))
+        except UnreadableError as error:
+            raise UnreadableFileError(f"not the description of a table: {error}") from None
 
 
 FLAGS = ("time", "other", "missing", "prefix", "groups", "range")
@@ -362,36 +363,19 @@ def _plain(attribute: Attribute) -> dict[str, Any]:
     return {"columns": columns, "members": [list(member) for member in attribute.members]}
 
 
-def _attribute(data: Any) -> Attribute:
-    columns = tuple(
-        Column(
-            c["name"],
-            tuple(c["values"]),
-            tuple(c["edges"]),
-            c["text"],
-            **{flag: c[flag] for flag in FLAGS if flag in c and flag not in ("groups", "range")},
-            groups=tuple((word, group) for word, group in c.get("groups", ())),
-            range=tuple(c["range"]) if "range" in c else None,
-        )
-        for c in data["columns"]
-    )
-    members = tuple(tuple(member) for member in data["members"])
-    for column in columns:
-        if not all(isinstance(word, str) for word in (column.name, *column.values)):
-            raise TypeError(f"a name that is not text in column {column.name!r}")
-        if not all(isinstance(edge, int | float) for edge in column.edges):
-            raise TypeError(f"an edge that is not a number in column {column.name!r}")
-        if column.range is not None and not (
-            len(column.range) == 2
-            and len(column.values) > 1
-            and all(isinstance(end, int | float) for end in column.range)
-            and 0 < (column.range[1] - column.range[0]) * len(column.values) < math.inf
+def _attribute(plain: dict[str, Any]) -> Attribute:
+    """Build the columns that the checker's schema has read; their members must be values of them."""
+    columns = []
+    for column in plain["columns"]:
+        listed = {key: tuple(part) for key, part in column.items() if isinstance(part, list)}
+        groups = tuple(map(tuple, column.get("groups", ())))
+        columns.append(Column(**{**column, **listed, "groups": groups}))
+    for low, high, points in ((*c.range, len(c.values)) for c in columns if c.range is not None):
+        if not (points > 1 and 0 < (high - low) * points < math.inf):
+            raise UnreadableError(f"a range must be two increasing numbers, not {low} and {high}")
+    for member in plain["members"]:
+        if len(member) != len(columns) or any(
+            i >= len(column.values) for i, column in zip(member, columns, strict=True)
         ):
-            raise TypeError(f"a range that is not two increasing numbers in column {column.name!r}")
-    for member in members:
-        known = len(member) == len(columns) and all(
-            isinstance(i, int) and 0 <= i < len(c.values) for i, c in zip(member, columns, strict=True)
-        )
-        if not known:
-            raise TypeError(f"{member} is not a combination of values")
-    return Attribute(columns, members)
+            raise UnreadableError(f"{member} is not a combination of values")
+    return Attribute(tuple(columns), tuple(map(tuple, plain["members"])))

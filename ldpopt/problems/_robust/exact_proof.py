@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ldpopt.core.certify import rising
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import OuterCone, RobustStatement, SharedSlack, UncertaintySet
 from ldpopt.core.validate import Array
@@ -70,12 +71,10 @@ def accepted(
         prior: p, in floats.
         question: the center p of F and the level, in the checker's terms.
     """
-    rise = 0.0
-    while rise < MOST_RISE:
+    for rise in (0.0, *rising(FIRST_RISE, MOST_RISE, 4.0)):
         raised = _raised(proof, prior, rise)
         if OuterCone(question, members, raised["dual"]).covers(raised["tree"]):
             return raised
-        rise = 4 * rise or FIRST_RISE
     raise SolverError("the bound over the outer cone is not proven by its multipliers")
 
 
@@ -88,8 +87,7 @@ def _exact_cover(proof: dict[str, Any], F: Chi2Set, question: RobustStatement) -
         [(_normalised([corner])[0], Fraction(share)) for corner, share in zip(own, shares, strict=True)]
         for own, shares in zip(proof["corners"], proof["shares"], strict=True)
     ]
-    rise = 0.0
-    while rise < MOST_RISE:
+    for rise in (0.0, *rising(FIRST_RISE, MOST_RISE, 4.0)):
         dual = (np.array(proof["dual"]) + rise * F.p_hat.ravel()).tolist()
         cover = [
             [{**node, "slope": node["slope"] - rise} if "slope" in node else node for node in nodes]
@@ -100,7 +98,6 @@ def _exact_cover(proof: dict[str, Any], F: Chi2Set, question: RobustStatement) -
             break
         if slack.covers(cover):
             return {**proof, "dual": dual, "cover": cover}
-        rise = 4 * rise or FIRST_RISE
     raise SolverError("the bound over shared slack is not proven by its trees")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.core.certify import GRID, rounded, value_below
+from ldpopt.core.certify import GRID, rising, rounded, value_below
 from ldpopt.core.exact import LeakageStatement, PriceTree, cost_bound, is_private, leaks_within
 from ldpopt.core.validate import Array
 from ldpopt.measures import row_selection
@@ -47,14 +47,12 @@ def repair_leakage(
     rows /= rows.sum(axis=1, keepdims=True)
     constant = rows.mean(axis=0)
     listed = [np.flatnonzero(groups == g).tolist() for g in range(int(groups.max()) + 1)]
-    touch = GRID * matrix.shape[1]
-    while touch < 1:
+    for touch in rising(GRID * matrix.shape[1], 1.0):
         candidate = rounded((1 - touch) * rows + touch * constant)
         scaled = _mixed(tree, touch, constant)
         allowed = epsilon is None or is_private(candidate.tolist(), range(len(rows)), epsilon)
         if allowed and _leaks_within(candidate, scaled, listed, leakage):
             return candidate, scaled
-        touch *= 2
     exactly = rounded(constant[None, :]).repeat(len(rows), axis=0)
     return exactly, row_selection.leaf(exactly[0])
 
