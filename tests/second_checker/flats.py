@@ -11,11 +11,13 @@ them, those at its entries above 0 are 0; if that goes on until all are 0, so is
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 MOST_FLATS = 30_000
 """How many flats are looked at for each cone."""
 
 
+@lru_cache(maxsize=4)
 def rays(k, rows, planes=()):
     """The w of these rays, with largest entry 1; None if there are too many flats."""
     units = [tuple(int(x == z) for z in range(k)) for x in range(k)]

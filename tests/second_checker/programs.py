@@ -5,7 +5,9 @@ exponentials is decided exactly, and all else by one comparison of intervals.
 """
 
 import itertools
+import math
 from fractions import Fraction
+from operator import mul
 
 from mpmath import iv
 
@@ -209,6 +211,12 @@ def dot(a, w):
     return sum((x * y for x, y in zip(a, w, strict=True)), Fraction(0))
 
 
+def whole_multiples(vectors):
+    """Whole numbers, and the one by which all are divided: sums of them need no common divisors."""
+    size = math.lcm(*(x.denominator for vector in vectors for x in vector))
+    return [[x.numerator * (size // x.denominator) for x in vector] for vector in vectors], size
+
+
 def table(rows, count=None):
     """A rectangular matrix."""
     demand(isinstance(rows, list) and rows and isinstance(rows[0], list), "a matrix is missing")
@@ -395,7 +403,7 @@ def is_bound_of_two(bound, goal, notions, budgets):
     for first, second in itertools.combinations_with_replacement(cones, 2):
         rows = shared + [[*rational(row), Fraction(0)] for row in first]
         rows += [[*(-a for a in row), sum(row)] for row in map(rational, second)]
-        found = rays(k + 1, rows)
+        found = rays(k + 1, tuple(map(tuple, rows)))
         if found is None:
             return None
         for ray in found:
@@ -499,15 +507,20 @@ def dominates(beta, goal, cone, paid):
         for _, parts in paid
         for pair in itertools.combinations(parts, 2)
     ]
-    found = rays(k, rows, planes)
+    found = rays(k, tuple(map(tuple, rows)), tuple(map(tuple, planes)))
     if found is None:
         return None
     answers = {True}
+    (beta,), unit = whole_multiples([beta])
+    paid = [(price, *whole_multiples(parts)) for price, parts in paid]
     for w in found:
         worth = goal.worth(w)
         if worth is None:
             return False
-        spent = dot(beta, w) + sum(price * max(dot(part, w) for part in parts) for price, parts in paid)
+        (own,), scale = whole_multiples([w])
+        spent = Fraction(sum(map(mul, beta, own)), unit * scale)
+        for price, parts, size in paid:
+            spent += price * Fraction(max(sum(map(mul, part, own)) for part in parts), size * scale)
         answers.add(least(worth, spent))
         if False in answers:
             return False
