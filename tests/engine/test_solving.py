@@ -151,7 +151,7 @@ def test_an_interrupt_leaves_a_valid_result():
     [
         ({"gap": 0}, "gap must lie between 0 and 1, not 0"),
         ({"gap": float("nan")}, "not nan"),
-        ({"gap": "x"}, "not x"),
+        ({"gap": "x"}, "not 'x'"),
         ({"time_limit": -1}, "time_limit must be a finite number > 0, not -1"),
     ],
 )
