@@ -202,6 +202,16 @@ class Limits:
         """Return the seconds since the work began."""
         return self.clock() - self.start
 
+    def resumed(self, elapsed: float) -> Self:
+        """Return the limits of work that was put aside: so many seconds count as elapsed, none since.
+
+        >>> Limits(start=now() - 100).resumed(2.0).elapsed().__round__()
+        2
+        """
+        aside = self.elapsed() - elapsed
+        deadline, end = (due if due is None else due + aside for due in (self.deadline, self.end))
+        return replace(self, start=self.start + aside, deadline=deadline, end=end)
+
     def expired(self) -> bool:
         """Return whether the time is over."""
         return self.remaining() <= 0

@@ -134,42 +134,32 @@ def solve_many(
     """
     seed = validate.whole_number("seed", seed, 0)
     used: dict[str, Solver[Any]] = {}
-    results = []
+    searched = []
     for problem in problems:
         limits = Limits.within(time_limit, gap=gap, seed=seed, progress=progress)
-        results.append(_answered(problem, solver, options, limits, used, certify))
+        searched.append(_searched(problem, solver, options, limits, used))
+    # search and proof in turn would put each other's code and data out of the processor's caches
+    results = [_answered(found, certify) for found in searched]
     if (kept := _KEPT.get()) is not None and certify:
         kept += results
     return results
 
 
-def _answered(
-    problem: Problem,
-    solver: str | Solver[Any],
-    options: dict[str, Any],
-    whole: Limits,
-    used: dict[str, Solver[Any]],
-    certify: bool,
-) -> Result:
-    if not isinstance(problem, Problem):
-        raise InvalidInputError(
-            f"solve takes a problem, such as ldpopt.problem('staircase', …), not {problem!r:.80}"
-        )
-    found = _searched(problem, solver, options, whole, used)
-    solved = whole.elapsed()
+def _answered(found: _Searched, certify: bool) -> Result:
+    limits = found.limits.resumed(found.seconds)
     fields = certified if certify else uncertified
-    claims, clock = fields(problem, found.form, found.solution, whole)
+    claims, clock = fields(found.problem, found.form, found.solution, limits)
     clock |= {
         "choice_seconds": found.choice_seconds,
-        "search_seconds": solved - found.choice_seconds - found.proof_seconds,
+        "search_seconds": found.seconds - found.choice_seconds - found.proof_seconds,
         "proof_seconds": found.proof_seconds,
     }
     return Result(
-        problem=problem,
+        problem=found.problem,
         **claims,
         solver=found.solver,
         seconds=sum(taken for name, taken in clock.items() if name.endswith("_seconds")),
-        stats={**_finite(found.solution.stats or {}), **_of_children(whole), **clock},
+        stats={**_finite(found.solution.stats or {}), **_of_children(limits), **clock},
         attempts=found.attempts,
         environment=environment(),
     )
@@ -219,10 +209,13 @@ def answer_for(
 class _Searched(NamedTuple):
     """What the search found: the solution of a form, by which solver, and where the time went."""
 
+    problem: Problem
+    limits: Limits
     form: Form
     solution: FormSolution
     solver: str
     attempts: dict[str, str]
+    seconds: float
     choice_seconds: float
     proof_seconds: float
 
@@ -235,6 +228,10 @@ def _searched(
     used: dict[str, Solver[Any]],
 ) -> _Searched:
     """Search within the time that is not kept for repair, exact value and audit."""
+    if not isinstance(problem, Problem):
+        raise InvalidInputError(
+            f"solve takes a problem, such as ldpopt.problem('staircase', …), not {problem!r:.80}"
+        )
     limits = whole if whole.deadline is None else whole.part(1 - REPAIR_SHARE)
     form, chosen, attempts = _choose(problem, solver, options)
     chosen = used.setdefault(chosen.name, chosen)
@@ -242,8 +239,8 @@ def _searched(
     form, solution = run_stages(problem, form, chosen, limits)
     if _WHOLE.get() and (solution.stats or {}).get("interrupted"):
         raise KeyboardInterrupt
-    times = choice_seconds, limits.proof_seconds()
-    return _Searched(form, solution, chosen.name, attempts, *times)
+    times = whole.elapsed(), choice_seconds, limits.proof_seconds()
+    return _Searched(problem, whole, form, solution, chosen.name, attempts, *times)
 
 
 _WHOLE: ContextVar[bool] = ContextVar("whole", default=False)

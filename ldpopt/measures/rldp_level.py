@@ -143,7 +143,7 @@ def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
     first = 0
     while first < len(ranked) and bounds[first] > level:
         last = first + (1 if first < ALONE else BATCH)
-        places = ranked[first:last]
+        places = ranked[first:last][bounds[first:last] > level]
         first = last
         best = 0
         if len(places) > 1:

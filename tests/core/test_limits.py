@@ -140,3 +140,10 @@ def test_a_part_is_interrupted_at_the_end_of_the_whole():
     part = whole.part(0.5).part(0.5)
     assert part.deadline < whole.deadline == part.end
     assert Limits().part(0.5).deadline is None
+
+
+def test_work_that_was_put_aside_has_the_time_that_it_had():
+    limits = Limits(deadline=10.0, end=12.0, start=0.0, clock=lambda: 100.0)
+    resumed = limits.resumed(4.0)
+    assert (resumed.elapsed(), resumed.remaining(), resumed.end) == (4.0, 6.0, 108.0)
+    assert Limits(start=0.0, clock=lambda: 100.0).resumed(4.0).left() is None

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -29,6 +30,17 @@ def test_a_loop_gives_the_values_of_single_solves_and_verifies():
         assert many.value == pytest.approx(one.value, rel=1e-9)
         assert many.bound == pytest.approx(one.bound, rel=1e-9)
         assert verify(many)
+
+
+def test_seconds_are_those_of_each_problem_not_those_that_it_waited():
+    start = time.monotonic()
+    found = solve_many(staircases(40), time_limit=60)
+    elapsed = time.monotonic() - start
+    assert 0 < sum(result.seconds for result in found) <= elapsed
+    for result in found:
+        parts = [taken for name, taken in result.stats.items() if name.endswith("_seconds")]
+        assert min(parts) >= 0
+        assert sum(parts) == pytest.approx(result.seconds)
 
 
 def test_a_solver_object_starts_from_its_last_optimum_and_takes_another_cone():
