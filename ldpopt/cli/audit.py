@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.cli.options import AsJson, Encoding, OwnProblem, Separator, know, prepared
+from ldpopt.cli.options import (
+    ISO,
+    AsJson,
+    Dates,
+    Decimal,
+    Encoding,
+    OwnProblem,
+    Person,
+    Separator,
+    know,
+    opened,
+    prepared,
+)
 from ldpopt.cli.terminal import hang, print_facts, print_table, say, watching
 from ldpopt.core.exact import EXIT_CODES
 
@@ -43,8 +55,11 @@ def audit(
     missing: Annotated[
         str, typer.Option(help="Rows of --data with an empty cell: refuse or drop, as for privatize.")
     ] = "refuse",
+    person: Person = "",
     sep: Separator = None,
     encoding: Encoding = "utf-8",
+    decimal: Decimal = ".",
+    dates: Dates = ISO,
     samples: Annotated[
         int | None, typer.Option(min=20, help="Reports of the sampler to attack, per secret.")
     ] = None,
@@ -91,8 +106,9 @@ def audit(
     what = f"auditing {file}: its certificate, levels, leakage, and its sampler under attack"
     shares = 1 + len(sets or ())  # the levels over sets have as much time each as the rest together
     part = limits.left(1 / shares)
+    written = sep, encoding, person, decimal, dates
     with watching(what, time_limit):
-        table = None if data is None else _table(data, file, missing, sep, encoding)
+        table = None if data is None else _table(data, file, missing, *written)
         found = examine(file, table, released, samples=samples, confidence=confidence, time_limit=part)
         over = levels_over(file, sets or (), None if part is None else part * (shares - 1))
         with limits.held():
@@ -113,14 +129,13 @@ def audit(
     raise typer.Exit(EXIT_CODES[found.passed])
 
 
-def _table(data: str, file: Path, missing: str, sep: str | None, encoding: str) -> TableReader:
+def _table(data: str, file: Path, missing: str, *written: Any) -> TableReader:
     """Open the table of --data, without the rows that were not released."""
     from ldpopt.release.designing import load_mechanism
-    from ldpopt.tables.batches import open_table
 
     if missing == "refuse":
-        return open_table(data, sep=sep, encoding=encoding)
-    return prepared(data, load_mechanism(file), missing, sep, encoding)
+        return opened(data, *written)
+    return prepared(data, load_mechanism(file), missing, *written)
 
 
 def _first_screen(found: Audit, file: Path) -> dict[str, str]:

@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import (
+    ISO,
     AsJson,
     BinsOption,
+    Dates,
+    Decimal,
     Encoding,
     Force,
     LevelsOption,
     Missing,
+    Person,
     Separator,
     coarser,
+    opened,
     split_columns,
 )
 from ldpopt.cli.terminal import check_output, print_facts, print_table, tell, watching
@@ -52,8 +57,11 @@ def exposure(
     levels: LevelsOption = None,
     missing: Missing = "category",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a page here, .html.")] = None,
+    person: Person = "",
     sep: Separator = None,
     encoding: Encoding = "utf-8",
+    decimal: Decimal = ".",
+    dates: Dates = ISO,
     time_limit: Annotated[float, typer.Option(help="Seconds for the count and the choice.")] = 30.0,
     force: Force = False,
     as_json: AsJson = False,
@@ -76,7 +84,7 @@ def exposure(
     read = coarser(bins, "", None, levels)
     with watching(f"counting the rows of {table} that stand out", time_limit) as watch:
         found = exposed(
-            table,
+            opened(table, sep, encoding, person, decimal, dates),
             split_columns(columns),
             threshold=threshold,
             k=k,
@@ -85,8 +93,6 @@ def exposure(
             bins=read["bins"],
             levels=read["levels"],
             missing=missing,
-            sep=sep,
-            encoding=encoding,
             time_limit=limits.left(),
         )
         found = replace(found, checker_seconds=limits.for_checker())

@@ -35,6 +35,7 @@ def plan(
     ] = None,
     told: given.Told = False,
     sensitive: given.Sensitive = None,
+    secrecy: given.Secrecy = "",
     alpha: given.Significance = 0.05,
     method: Annotated[
         str, typer.Option(help="A name of ldpopt list methods; auto: the best of those built at once.")
@@ -43,6 +44,7 @@ def plan(
     top: given.TopOption = None,
     levels: given.LevelsOption = None,
     missing: given.Missing = "refuse",
+    person: given.Person = "",
     sep: given.Separator = None,
     encoding: given.Encoding = "utf-8",
     decimal: given.Decimal = ".",
@@ -65,14 +67,15 @@ def plan(
         check_picture(plot, force, table)
     with counting("levels") as progress:
         found = planning.plan(
-            given.opened(table, sep, encoding, "", decimal, dates),
+            given.opened(table, sep, encoding, person, decimal, dates),
             given.split_columns(secret),
             given.split_columns(public),
             target=read_share(target),
             epsilon=epsilon,
             queries=given.split_columns(queries),
-            robust=given.robustness(robust, False, told, bool(sensitive)),
+            robust=given.robustness(robust, False, told, bool(sensitive), bool(secrecy)),
             sensitive=given.sensitive_values(sensitive),
+            secrecy=secrecy or None,
             alpha=alpha,
             method=method,
             **given.coarser(bins, text, top, levels),

@@ -11,15 +11,20 @@ from typing import Annotated
 import typer
 
 from ldpopt.cli.options import (
+    ISO,
     AsJson,
     BinsOption,
+    Dates,
+    Decimal,
     Encoding,
     Force,
     LevelsOption,
     Missing,
+    Person,
     Separator,
     TableName,
     coarser,
+    opened,
     split_columns,
 )
 from ldpopt.cli.terminal import check_output, counting, print_facts, print_table, tell
@@ -46,8 +51,11 @@ def protocol(
     bins: BinsOption = None,
     levels: LevelsOption = None,
     missing: Missing = "category",
+    person: Person = "",
     sep: Separator = None,
     encoding: Encoding = "utf-8",
+    decimal: Decimal = ".",
+    dates: Dates = ISO,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes for the users.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the rows here, .csv.")] = None,
     page: Annotated[Path | None, typer.Option(help="Write a page here, .html.")] = None,
@@ -64,16 +72,15 @@ def protocol(
     from ldpopt.protocol import Policy, run_protocol
     from ldpopt.protocol.session import LONGEST
     from ldpopt.report.protocol_page import facts, views, write_page
-    from ldpopt.tables.batches import open_table
     from ldpopt.tables.recoded import Recoded
 
     outputs = [*filter(None, (out, page))]
     for place, path in enumerate(outputs):
         check_output(path, force, table, *outputs[:place])
     read = coarser(bins, "", None, levels)
-    opened = open_table(table, sep=sep, encoding=encoding)
-    names = split_columns(columns) or opened.columns
-    recoded = Recoded(opened, names, read["bins"], read["levels"], missing).read()
+    reader = opened(table, sep, encoding, person, decimal, dates)
+    names = split_columns(columns) or reader.columns
+    recoded = Recoded(reader, names, read["bins"], read["levels"], missing).read()
     rows = list(zip(*(column.to_pylist() for column in recoded.columns), strict=True))
     if missing == "category" and any(MISSING in row for row in rows):
         tell(f"note: cells that are empty, or say {MISSING}, count as one value, {MISSING}")
@@ -102,5 +109,5 @@ def protocol(
         write_whole(out, text.getvalue())
         tell(f"wrote {out}")
     if page is not None:
-        write_page(outcome, f"{opened.name}, {len(rows):,} users", page, counted)
+        write_page(outcome, f"{reader.name}, {len(rows):,} users", page, counted)
         tell(f"wrote {page}")

@@ -24,9 +24,11 @@ from ldpopt.release.accuracy import (
     query_rows,
 )
 from ldpopt.release.designing import GAP, SECONDS, sensitive_secrets
+from ldpopt.release.levels_of_secrecy import multiples
 from ldpopt.release.methods import BUILT, METHODS, MOST_ROWS, applicable
 from ldpopt.release.question import Question
 from ldpopt.tables.coarser_levels import Levels
+from ldpopt.tables.first_rows import FirstRows
 from ldpopt.tables.survey import Bins, Survey, survey
 
 if TYPE_CHECKING:
@@ -115,6 +117,7 @@ def plan(
     queries: Sequence[str] = (),
     robust: str = "all",
     sensitive: Mapping[str, Sequence[str]] | None = None,
+    secrecy: Any = None,
     alpha: float = 0.05,
     method: str = "auto",
     bins: Mapping[str, Bins] | None = None,
@@ -139,6 +142,7 @@ def plan(
         queries: the columns whose frequencies are wanted; all if not given.
         robust: the distributions for which the secret is hidden: "all", "chi2" or "known"; or "given".
         sensitive: for secret columns, the values that are sensitive; others may be told (with "all").
+        secrecy: a table of pairs of secret values with the multiple of the level that is theirs.
         alpha: the significance level of the χ² set.
         method: the name of a method; "auto" takes at each level the best of
             :data:`ldpopt.release.methods.BUILT`, or "composed" where the promise takes that.
@@ -160,11 +164,14 @@ def plan(
         about = survey(
             table, secret, public, bins, text, top=top, levels=levels, missing=missing, warn=warn
         )
+    if warn is not None and isinstance(table, FirstRows):
+        warn(table.in_words)
     level, narrow = LEVELS[0] if epsilon is None else epsilon, about.counts.size <= MOST_ROWS
     column_groups(about.domain, queries)  # refuses a name that is no column
     rows = query_rows(about.domain, queries) if narrow else None
     few = sensitive_secrets(about.domain, sensitive or {})
-    first = Question(about.counts, level, robust, alpha, queries=rows, sensitive=few)
+    apart = () if secrecy is None else multiples(about.domain.secret, secrecy)
+    first = Question(about.counts, level, robust, alpha, queries=rows, sensitive=few, secrecy=apart)
     ladder = sorted({*LEVELS, *([] if epsilon is None else [first.epsilon])})
     steps = len(ladder) + (BISECTIONS if epsilon is None else 0)
     search = _Search(about, first, target, queries, method, limits, steps)

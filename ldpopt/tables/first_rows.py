@@ -29,7 +29,8 @@ class FirstRows(TableReader):
     def __init__(self, table: TableReader, person: str) -> None:
         if person not in table.columns:
             raise InvalidInputError(f"{table.name} has no column {person!r} of persons")
-        self.name, self.columns, self.dropped, self.rows = table.name, table.columns, 0, 0
+        self.name, self.dropped, self.rows = table.name, 0, 0
+        self.columns = [name for name in table.columns if name != person]
         self._table, self._person = table, person
 
     @property

@@ -39,6 +39,15 @@ def test_out_of_reach():
     assert all(point.method == "ldp" for point in named.points)
 
 
+def test_levels_of_secrecy():
+    """Values that may be told apart a little more are known more precisely, as from their design."""
+    nearer = {"one": ["a"], "other": ["b"], "multiple": ["2"]}
+    found = plan(TABLE, "s", target=0.1, epsilon=0.5, secrecy=nearer)
+    assert found.wanted.margin == pytest.approx(plan(TABLE, "s", target=0.1, epsilon=1.0).wanted.margin)
+    with pytest.raises(InvalidInputError, match="names 'c', and s has the values a, b"):
+        plan(TABLE, "s", target=0.1, secrecy={**nearer, "other": ["c"]})
+
+
 def test_refusals():
     with pytest.raises(InvalidInputError, match="target must lie between 0 and 1, not 2"):
         plan(TABLE, "s", target=2)

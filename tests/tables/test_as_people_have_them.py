@@ -456,3 +456,27 @@ def test_dates_written_otherwise_go_from_design_to_privatize(tmp_path, ldpopt):
     assert ldpopt("privatize", file, "--mechanism", made, "-o", tmp_path / "r.csv").code == 2
     released = ldpopt("privatize", file, *written, "--mechanism", made, "-o", tmp_path / "r.csv")
     assert released.code == 0, released.err
+    audited = ("audit", made, "--data", file, "--released", tmp_path / "r.csv")
+    assert ldpopt(*audited, *written).code == 0
+    assert ldpopt(*audited, "--sep", ";").code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "--secret", "ill", "--public", "born", "--target", "20%"),
+        ("exposure", "--identifying", "born", "--sensitive", "ill", "--k", 3),
+        ("protocol", "--columns", "born"),
+    ],
+)
+def test_every_command_reads_dates_and_persons_as_design_does(tmp_path, ldpopt, words):
+    file = tmp_path / "t.csv"
+    lines = [f"{i},{i % 28 + 1}/{i % 12 + 1}/1980,{'yn'[i % 2]}\n" for i in range(400)]
+    file.write_text("who,born,ill\n" + "".join(2 * lines))
+    asked = (words[0], file, *words[1:], "--bins", "born=1980-03-01,1980-06-01", "--json")
+    assert ldpopt(*asked, "--id", "who").code == 2
+    found = ldpopt(*asked, "--id", "who", "--dates", "dd/mm/yyyy")
+    assert found.code == 0, found.err
+    answer = json.loads(found.out)
+    rows = answer["n"] if words[0] == "plan" else answer["rows"]
+    assert (len(rows) if isinstance(rows, list) else rows) == 400
