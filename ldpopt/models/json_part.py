@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
-from typing import Any, ClassVar, Self
+import re
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
 from ldpopt.core.errors import InvalidInputError
 
 
+@dataclass_transform(frozen_default=True, eq_default=False)
 class Part:
-    """A part of a question. Subclasses are frozen dataclasses; their fields are what a file says.
+    """A part of a question: a frozen dataclass, whose fields are what a file says.
+
+    A class below a base such as ``Objective`` has its own name in files, with hyphens, and is known to
+    the base; what else is said of it stands in the line of the class.
 
     What a part means, and which values it takes, is written once, in the checker
     (``privacy_parts.py``, ``objective_parts.py``); a question with a bad part is refused there.
@@ -20,6 +24,18 @@ class Part:
 
     name: ClassVar[str]
     """Its name in files."""
+    known: ClassVar[dict[str, type[Any]]]
+    """Every part that a file may name."""
+
+    def __init_subclass__(cls, **said: Any) -> None:
+        super().__init_subclass__()
+        if Part in cls.__bases__:
+            cls.known = {}
+            return
+        for key, value in said.items():
+            setattr(cls, key, value)
+        cls.name = re.sub("(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+        cls.known[cls.name] = dataclass(frozen=True, eq=False)(cls)
 
     def to_json(self) -> dict[str, Any]:
         """Write the part as plain data; what is not set is left out."""
@@ -27,24 +43,24 @@ class Part:
         return {self.name: {key: _plain(value) for key, value in given.items() if value is not None}}
 
     @classmethod
-    def read(cls, plain: Any, known: Iterable[type[Self]]) -> Self:
-        """Return a part as it is, or read one of the ``known`` classes from plain data."""
+    def read(cls, plain: Any) -> Self:
+        """Return a part as it is, or read it from plain data."""
         if isinstance(plain, cls):
             return plain
-        by_name = {one.name: one for one in known}
-        if not isinstance(plain, dict) or len(plain) != 1 or next(iter(plain)) not in by_name:
+        if not isinstance(plain, dict) or len(plain) != 1 or next(iter(plain)) not in cls.known:
             raise InvalidInputError(
                 f"a part must be a {cls.__name__}, or an object whose one key is one of "
-                f"{', '.join(by_name)}, not {plain!r:.80}"
+                f"{', '.join(cls.known)}, not {plain!r:.80}"
             )
         ((name, given),) = plain.items()
-        part, allowed = by_name[name], [one.name for one in fields(by_name[name])]  # type: ignore[arg-type]
+        part, allowed = cls.known[name], [one.name for one in fields(cls.known[name])]
         if not isinstance(given, dict) or not set(given) <= set(allowed):
             raise InvalidInputError(f"{name} takes {', '.join(allowed)}, not {given!r:.80}")
         try:
-            return part(**given)
+            found: Self = part(**given)
         except TypeError:
             raise InvalidInputError(f"{name} needs {', '.join(allowed)}, not {given!r:.80}") from None
+        return found
 
 
 def _plain(value: Any) -> Any:

@@ -6,9 +6,7 @@ a function of the information J = Σ_y w wᵀ/(P·w) of a report about the distr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
@@ -23,82 +21,57 @@ class Objective(Part):
     measure: ClassVar[Measure]
 
 
-@dataclass(frozen=True, eq=False)
-class MutualInformation(Objective):
+class MutualInformation(Objective, measure=INFORMATION):
     """I(X; Y) in nats, X having the distribution ``prior``."""
 
-    name: ClassVar[str] = "mutual-information"
-    measure: ClassVar[Measure] = INFORMATION
     prior: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class Guessing(Objective):
+class Guessing(Objective, measure=Measure("probability of guessing the input")):
     """The probability of guessing the input from the report: Σ_y max_x P_x W[x, y]."""
 
-    name: ClassVar[str] = "guessing"
-    measure: ClassVar[Measure] = Measure("probability of guessing the input")
     prior: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class Bayes(Objective):
+class Bayes(Objective, measure=Measure("Bayes probability of deciding right")):
     """The probability of naming the true one of several hypotheses, equally likely unless weighted."""
 
-    name: ClassVar[str] = "bayes"
-    measure: ClassVar[Measure] = Measure("Bayes probability of deciding right")
     hypotheses: ArrayLike
     weights: ArrayLike | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class KL(Objective):
+class KL(Objective, measure=Measure("Kullback–Leibler divergence", "nats")):
     """The Kullback–Leibler divergence of the reports under the first hypothesis from the second."""
 
-    name: ClassVar[str] = "kl"
-    measure: ClassVar[Measure] = Measure("Kullback–Leibler divergence", "nats")
     hypotheses: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class TotalVariation(Objective):
+class TotalVariation(Objective, measure=Measure("total variation")):
     """The total variation of the reports under two hypotheses."""
 
-    name: ClassVar[str] = "total-variation"
-    measure: ClassVar[Measure] = Measure("total variation")
     hypotheses: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class ChiSquared(Objective):
+class ChiSquared(Objective, measure=Measure("χ² divergence")):
     """The χ² divergence of the reports under the first hypothesis from the second."""
 
-    name: ClassVar[str] = "chi-squared"
-    measure: ClassVar[Measure] = Measure("χ² divergence")
     hypotheses: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class Hellinger(Objective):
+class Hellinger(Objective, measure=Measure("squared Hellinger distance")):
     """The squared Hellinger distance Σ_y (√q₀ − √q₁)² of the reports under two hypotheses."""
 
-    name: ClassVar[str] = "hellinger"
-    measure: ClassVar[Measure] = Measure("squared Hellinger distance")
     hypotheses: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class Renyi(Objective):
+class Renyi(Objective, measure=Measure("power divergence (of Rényi's family)")):
     """The power divergence (Σ_y q₀^α q₁^(1−α) − 1)/(α − 1), which grows with the Rényi divergence."""
 
-    name: ClassVar[str] = "renyi"
-    measure: ClassVar[Measure] = Measure("power divergence (of Rényi's family)")
     hypotheses: ArrayLike
     order: float
 
 
-@dataclass(frozen=True, eq=False)
-class Fisher(Objective):
+class Fisher(Objective, measure=Measure("Fisher information")):
     """The Fisher information about one parameter: Σ_y (Σ_x P_x score_x W[x, y])²/Σ_x P_x W[x, y].
 
     Args:
@@ -106,23 +79,17 @@ class Fisher(Objective):
         score: the derivative of log P_x by the parameter, for each input; its mean is 0.
     """
 
-    name: ClassVar[str] = "fisher"
-    measure: ClassVar[Measure] = Measure("Fisher information")
     prior: ArrayLike
     score: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class Largest(Objective):
+class Largest(Objective, measure=Measure("utility")):
     """Any piecewise linear utility: Σ_y max_i pieces[i]·W[:, y]."""
 
-    name: ClassVar[str] = "largest"
-    measure: ClassVar[Measure] = Measure("utility")
     pieces: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class Loss(Objective):
+class Loss(Objective, sense="minimise", measure=Measure("expected loss")):
     """The expected loss, minimised; the reports are decisions.
 
     Args:
@@ -130,15 +97,15 @@ class Loss(Objective):
         loss: the loss of each decision at each input, a matrix [input][decision].
     """
 
-    name: ClassVar[str] = "loss"
-    sense: ClassVar[Literal["maximise", "minimise"]] = "minimise"
-    measure: ClassVar[Measure] = Measure("expected loss")
     prior: ArrayLike
     loss: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class Queries(Objective):
+class Queries(
+    Objective,
+    sense="minimise",
+    measure=Measure("squared error of the queries, times the number of reports"),
+):
     """The squared error of linear queries, minimised: Σ_i c_iᵀ(J⁻¹ − P Pᵀ)c_i.
 
     That is n times the summed variance of efficient estimates of c_i·P from n reports.
@@ -148,39 +115,15 @@ class Queries(Objective):
         prior: the distribution P of the input, without zeros.
     """
 
-    name: ClassVar[str] = "queries"
-    sense: ClassVar[Literal["maximise", "minimise"]] = "minimise"
-    measure: ClassVar[Measure] = Measure("squared error of the queries, times the number of reports")
     queries: ArrayLike
     prior: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class LogDet(Objective):
+class LogDet(Objective, measure=Measure("log det of the information of a report", "nats")):
     """log det J: the larger, the smaller the volume in which n reports confine the distribution.
 
     Args:
         prior: the distribution P of the input, without zeros.
     """
 
-    name: ClassVar[str] = "log-det"
-    measure: ClassVar[Measure] = Measure("log det of the information of a report", "nats")
     prior: ArrayLike
-
-
-PARTS: Sequence[type[Any]] = (
-    MutualInformation,
-    Guessing,
-    Bayes,
-    KL,
-    TotalVariation,
-    ChiSquared,
-    Hellinger,
-    Renyi,
-    Fisher,
-    Largest,
-    Loss,
-    Queries,
-    LogDet,
-)
-"""Every objective that a file may name."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import permutations
 from typing import Any, ClassVar, NamedTuple
 
@@ -66,7 +65,6 @@ class Privacy(Part):
         return Outside([], 0.0)
 
 
-@dataclass(frozen=True, eq=False)
 class LDP(Privacy):
     """Local differential privacy: W[x, B] ≤ e^ε W[z, B] + δ for all inputs x, z and sets of reports B.
 
@@ -75,7 +73,6 @@ class LDP(Privacy):
         delta: δ, a probability.
     """
 
-    name: ClassVar[str] = "ldp"
     epsilon: float
     delta: float | None = None
 
@@ -90,8 +87,7 @@ class LDP(Privacy):
         return self.delta or self.epsilon
 
 
-@dataclass(frozen=True, eq=False)
-class Secret(Privacy):
+class Secret(Privacy, title="level for the secret"):
     """Hide a secret, whatever the distribution: w_x ≤ e^ε w_z where the secrets of x and z differ.
 
     Args:
@@ -99,28 +95,21 @@ class Secret(Privacy):
         secrets: the secret of every input, any labels.
     """
 
-    name: ClassVar[str] = "secret"
-    title: ClassVar[str] = "level for the secret"
     epsilon: float
     secrets: Sequence[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs(Privacy):
+class Pairs(Privacy, title="share of the allowed levels", unit=""):
     """A level for each pair of inputs: w_x ≤ e^(levels[x][z]) w_z.
 
     Args:
         levels: a square matrix in nats; infinite or None where a pair needs no hiding.
     """
 
-    name: ClassVar[str] = "pairs"
-    title: ClassVar[str] = "share of the allowed levels"
-    unit: ClassVar[str] = ""
     levels: Any
 
 
-@dataclass(frozen=True, eq=False)
-class Metric(Privacy):
+class Metric(Privacy, title="metric privacy level", unit="nats per unit of distance"):
     """Metric privacy, such as geo-indistinguishability: w_x ≤ e^(ε d(x, z)) w_z.
 
     Args:
@@ -128,15 +117,11 @@ class Metric(Privacy):
         distances: the matrix of the distances d(x, z).
     """
 
-    name: ClassVar[str] = "metric"
-    title: ClassVar[str] = "metric privacy level"
-    unit: ClassVar[str] = "nats per unit of distance"
     epsilon: float
     distances: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class Given(Privacy):
+class Given(Privacy, title="level for those who know u"):
     """Hide s from those who know u: w_(s,u) ≤ e^ε w_(s',u) for all s, s' and u.
 
     Args:
@@ -144,14 +129,11 @@ class Given(Privacy):
         shape: how many values s and u have; the inputs are (s, u), u running fastest.
     """
 
-    name: ClassVar[str] = "given"
-    title: ClassVar[str] = "level for those who know u"
     epsilon: float
     shape: Sequence[int]
 
 
-@dataclass(frozen=True, eq=False)
-class PML(Privacy):
+class PML(Privacy, title="pointwise maximal leakage"):
     """Pointwise maximal leakage: w_x ≤ e^ε P·w for every input x.
 
     Args:
@@ -159,14 +141,11 @@ class PML(Privacy):
         prior: the distribution P of the inputs.
     """
 
-    name: ClassVar[str] = "pml"
-    title: ClassVar[str] = "pointwise maximal leakage"
     epsilon: float
     prior: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class InformationPrivacy(Privacy):
+class InformationPrivacy(Privacy, title="information privacy level"):
     """Local information privacy: e^−ε P·w ≤ w_x ≤ e^ε P·w for every input x.
 
     Args:
@@ -174,14 +153,11 @@ class InformationPrivacy(Privacy):
         prior: the distribution P of the inputs.
     """
 
-    name: ClassVar[str] = "information-privacy"
-    title: ClassVar[str] = "information privacy level"
     epsilon: float
     prior: ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class Sensitive(Privacy):
+class Sensitive(Privacy, title="level of sensitive inputs"):
     """Utility-optimised LDP: a report hides all inputs, or comes from one that is not sensitive.
 
     Args:
@@ -189,14 +165,11 @@ class Sensitive(Privacy):
         inputs: the numbers of the sensitive inputs.
     """
 
-    name: ClassVar[str] = "sensitive"
-    title: ClassVar[str] = "level of sensitive inputs"
     epsilon: float
     inputs: Sequence[int]
 
 
-@dataclass(frozen=True, eq=False)
-class Scenarios(Privacy):
+class Scenarios(Privacy, title="level in the scenarios"):
     """Hide s under each of several distributions of (s, u): P(y|s) ≤ e^ε P(y|s').
 
     Args:
@@ -204,14 +177,11 @@ class Scenarios(Privacy):
         distributions: joint distributions as matrices [s][u].
     """
 
-    name: ClassVar[str] = "scenarios"
-    title: ClassVar[str] = "level in the scenarios"
     epsilon: float
     distributions: Any
 
 
-@dataclass(frozen=True, eq=False)
-class Cone(Privacy):
+class Cone(Privacy, title="share of what the inequalities allow", unit=""):
     """Any polyhedral cone: A w ≥ 0 for every column w.
 
     Args:
@@ -219,28 +189,21 @@ class Cone(Privacy):
         words: what the cone promises, for readers; claims quote it, and decide the inequalities.
     """
 
-    name: ClassVar[str] = "cone"
-    title: ClassVar[str] = "share of what the inequalities allow"
-    unit: ClassVar[str] = ""
     rows: ArrayLike
     words: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class MaximalLeakage(Privacy):
+class MaximalLeakage(Privacy, title="maximal leakage"):
     """Maximal leakage: Σ_y max_x W[x, y] ≤ e^L.
 
     Args:
         leakage: L, in nats.
     """
 
-    name: ClassVar[str] = "maximal-leakage"
-    title: ClassVar[str] = "maximal leakage"
     leakage: float
 
 
-@dataclass(frozen=True, eq=False)
-class StatisticLeakage(Privacy):
+class StatisticLeakage(Privacy, title="maximal leakage about the secret"):
     """Maximal leakage about a secret: Σ_y max_s W[x_s, y] ≤ e^L for all inputs x_s of the secrets s.
 
     Args:
@@ -248,8 +211,6 @@ class StatisticLeakage(Privacy):
         secrets: the secret of every input, any labels.
     """
 
-    name: ClassVar[str] = "statistic-leakage"
-    title: ClassVar[str] = "maximal leakage about the secret"
     leakage: float
     secrets: Sequence[Any]
 
@@ -261,8 +222,7 @@ class StatisticLeakage(Privacy):
         return [[own[i % len(own)] for own in groups] for i in range(max(map(len, groups)))]
 
 
-@dataclass(frozen=True, eq=False)
-class Robust(Privacy):
+class Robust(Privacy, title="level over the set"):
     """Hide s under every distribution of (s, u) in a set: P(y|s) ≤ e^ε P(y|s').
 
     Args:
@@ -270,8 +230,6 @@ class Robust(Privacy):
         uncertainty: a :class:`~ldpopt.models.convex_set.ConvexSet`, or its description {"kind": …, …}.
     """
 
-    name: ClassVar[str] = "robust"
-    title: ClassVar[str] = "level over the set"
     epsilon: float
     uncertainty: Any
 
@@ -301,7 +259,6 @@ def _member(cut: Cut, cone: SetCone) -> dict[str, Any]:
     return {"witness": inside(cut.member, cone.F).tolist(), "secrets": list(cut.secrets)}
 
 
-@dataclass(frozen=True, eq=False)
 class Renyi(Privacy):
     """Rényi differential privacy, local: any two rows of W have a Rényi divergence of at most ε.
 
@@ -310,7 +267,6 @@ class Renyi(Privacy):
         order: the order a of the divergence log Σ_y W[x, y]^a W[z, y]^(1−a)/(a − 1), above 1.
     """
 
-    name: ClassVar[str] = "renyi"
     epsilon: float
     order: float
 
@@ -358,22 +314,3 @@ def renyi_power(row: Array, other: Array, order: float) -> float:
     p, q = row[row > 0], other[row > 0]
     with np.errstate(divide="ignore", over="ignore"):
         return float((p * (p / q) ** (order - 1)).sum())
-
-
-PARTS = (
-    LDP,
-    Secret,
-    Pairs,
-    Metric,
-    Given,
-    PML,
-    InformationPrivacy,
-    Sensitive,
-    Scenarios,
-    Cone,
-    MaximalLeakage,
-    StatisticLeakage,
-    Robust,
-    Renyi,
-)
-"""Every notion that a file may name."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeGuard
 
 import numpy as np
@@ -21,6 +21,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.forms.column_program import Sublinear
 from ldpopt.core.problem import INFORMATION, Measure
 from ldpopt.core.validate import Array
+from ldpopt.models import objective
 from ldpopt.models.pricing import DivergencePricer, InformationPricer, LargestPricer
 
 
@@ -143,26 +144,22 @@ class Terms(NamedTuple):
     Attributes:
         of: d.
         slopes: (∂d/∂q0, ∂d/∂q1) at the ratio r = q0/q1.
-        measure: what it is called.
     """
 
     of: Callable[[Array, Array], Array]
     slopes: Callable[[Array], tuple[Array, Array]]
-    measure: Measure
 
 
 DIVERGENCES = {
-    "kl": Terms(rel_entr, lambda r: (1 + np.log(r), -r), Measure("Kullback–Leibler divergence", "nats")),
+    "kl": Terms(rel_entr, lambda r: (1 + np.log(r), -r)),
     "total-variation": Terms(
         lambda q0, q1: np.abs(q0 - q1) / 2,
         lambda r: (np.where(r > 1, 0.5, -0.5), np.where(r > 1, -0.5, 0.5)),
-        Measure("total variation"),
     ),
-    "chi-squared": Terms(_chi_squared, lambda r: (2 * (r - 1), 1 - r * r), Measure("χ² divergence")),
+    "chi-squared": Terms(_chi_squared, lambda r: (2 * (r - 1), 1 - r * r)),
     "hellinger": Terms(
         lambda q0, q1: (np.sqrt(q0) - np.sqrt(q1)) ** 2,
         lambda r: (1 - 1 / np.sqrt(r), 1 - np.sqrt(r)),
-        Measure("squared Hellinger distance"),
     ),
 }
 """The divergences that have a name."""
@@ -184,7 +181,7 @@ class Divergence(TwoHypotheses):
     @property
     def measure(self) -> Measure:
         """The divergence by its usual name."""
-        return DIVERGENCES[self.name].measure
+        return objective.Objective.known[self.name].measure
 
     @property
     def finite(self) -> bool:
@@ -242,14 +239,14 @@ class PowerDivergence(TwoHypotheses):
 class Largest:
     """g(T) = max_i a_i·T, the largest of given linear functions: any piecewise linear utility.
 
-    >>> best_guess = Largest(np.diag([0.7, 0.3]), GUESSING)
+    >>> best_guess = Largest(np.diag([0.7, 0.3]), objective.Guessing.measure)
     >>> float(best_guess(np.eye(2)).sum())
     1.0
     """
 
     finite: ClassVar[bool] = True
     functions: Array
-    measure: Measure = field(default_factory=lambda: Measure("utility"))
+    measure: Measure = objective.Largest.measure
 
     def __call__(self, columns: Array) -> Array:
         """Evaluate every column."""
@@ -269,22 +266,18 @@ class Largest:
         return np.eye(len(self.functions))[:, values.argmax(axis=0)]
 
 
-BAYES = Measure("Bayes probability of deciding right")
-GUESSING = Measure("probability of guessing the input")
-
-
 def bayes(hypotheses: Array, weights: Array) -> Largest:
     """Build g(T) = max_i weight_i p_i·T: the probability of naming the true one of M hypotheses.
 
     The hypothesis i is true with probability weight_i; whoever sees the output decides for the most
     probable one.
     """
-    return Largest(weights[:, None] * hypotheses, BAYES)
+    return Largest(weights[:, None] * hypotheses, objective.Bayes.measure)
 
 
 def guessing(prior: Array) -> Largest:
     """Build g(T) = max_x P_x T_x: the probability of guessing the input from the output."""
-    return Largest(np.diag(prior), GUESSING)
+    return Largest(np.diag(prior), objective.Guessing.measure)
 
 
 FewFunctions = TwoHypotheses | Largest

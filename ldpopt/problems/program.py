@@ -45,8 +45,8 @@ class Program(ComposedProblem):
         """Read the parts; what they mean is checked with the whole question."""
         listed = self.privacy if isinstance(self.privacy, list | tuple) else [self.privacy]
         return {
-            "privacy": tuple(Privacy.read(part, notions.PARTS) for part in listed),
-            "objective": Objective.read(self.objective, objectives.PARTS),
+            "privacy": tuple(Privacy.read(part) for part in listed),
+            "objective": Objective.read(self.objective),
             "at_most": tuple(_condition(one, "most") for one in self.at_most),
             "at_least": tuple(_condition(one, "least") for one in self.at_least),
             "max_outputs": self.max_outputs,

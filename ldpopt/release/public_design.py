@@ -38,7 +38,7 @@ from ldpopt.measures.achieved_privacy import promised
 from ldpopt.measures.rldp_level import Level, rldp_level
 from ldpopt.mechanisms.randomizer import Randomizer
 from ldpopt.mechanisms.stated import encoding
-from ldpopt.models.privacy import PARTS, Privacy
+from ldpopt.models.privacy import Privacy
 from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.release.matrix_randomizer import Matrix
 from ldpopt.release.reconstructed_counts import WORDS, recovery
@@ -120,7 +120,7 @@ class Released(ABC):
         asked: TablePromise | None = self.promise.notion(self.domain)
         if asked is None:
             return None
-        notion, part = Privacy.read(asked.notion, PARTS), asked.part(self.inputs)
+        notion, part = Privacy.read(asked.notion), asked.part(self.inputs)
         found = promised(self.mechanism, notion, part)
         if not self.promise.secrecy:
             return found
