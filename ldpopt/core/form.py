@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,10 +50,23 @@ def relative_gap(value: float, bound: float | None) -> float | None:
     return abs(bound - value) / max(abs(value), abs(bound), GAP_FLOOR)
 
 
-class Form(ABC):
-    """A question without its story: everything that a solver may know."""
+class Named:
+    """What files and commands name: by the name of its class, in hyphens, unless it says another one.
+
+    >>> type("RowSelection", (Named,), {}).name
+    'row-selection'
+    """
 
     name: ClassVar[str]
+
+    def __init_subclass__(cls, **said: Any) -> None:
+        super().__init_subclass__(**said)
+        if "name" not in vars(cls):
+            cls.name = re.sub("(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+
+
+class Form(Named, ABC):
+    """A question without its story: everything that a solver may know."""
 
 
 @dataclass(frozen=True)

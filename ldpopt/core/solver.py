@@ -9,19 +9,18 @@ from dataclasses import replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final, get_args, get_origin
 
 from ldpopt.core.errors import InvalidInputError, SolverError
-from ldpopt.core.form import Form, FormSolution, Status
+from ldpopt.core.form import Form, FormSolution, Named, Status
 from ldpopt.core.limits import Limits, OutOfTime
 
 F = TypeVar("F", bound=Form)
 
 
-class Solver(ABC, Generic[F]):
+class Solver(Named, ABC, Generic[F]):
     """A method for one form: ``class SubsetBranch(Solver[SubsetProgram])``.
 
     A solver knows a form, never a paper. Its options are the parameters of its constructor.
     """
 
-    name: ClassVar[str]
     form: ClassVar[type[Form]]
     """The form that it solves, read off the declaration."""
     requires: ClassVar[tuple[str, ...]] = ()

@@ -46,8 +46,6 @@ def load_solver(reference: str) -> type[Solver[Any]]:
     ldpopt.core.errors.InvalidInputError: the plugin 'enum:Enum' is not a subclass of ldpopt.Solver
     """
     cls: type[Solver[Any]] = _subclass(reference, Solver)
-    if not isinstance(getattr(cls, "name", None), str):
-        raise InvalidInputError(f'the plugin {reference!r} has no name: set name = "my-solver"')
     return cls
 
 

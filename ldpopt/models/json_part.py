@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.form import Named
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
-class Part:
+class Part(Named):
     """A part of a question: a frozen dataclass, whose fields are what a file says.
 
     A class below a base such as ``Objective`` has its own name in files, with hyphens, and is known to
@@ -22,8 +22,6 @@ class Part:
     (``privacy_parts.py``, ``objective_parts.py``); a question with a bad part is refused there.
     """
 
-    name: ClassVar[str]
-    """Its name in files."""
     known: ClassVar[dict[str, type[Any]]]
     """Every part that a file may name."""
 
@@ -34,7 +32,6 @@ class Part:
             return
         for key, value in said.items():
             setattr(cls, key, value)
-        cls.name = re.sub("(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
         cls.known[cls.name] = dataclass(frozen=True, eq=False)(cls)
 
     def to_json(self) -> dict[str, Any]:

@@ -44,7 +44,6 @@ Codes = NDArray[np.int64]
 class Built(Solver[ColumnProgram]):
     """Return a mechanism that was built before; the problem makes it private and evaluates it."""
 
-    name: ClassVar[str] = "built"
     automatic: ClassVar[bool] = False
 
     def __init__(self, matrix: Array) -> None:

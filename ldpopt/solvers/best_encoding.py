@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from ldpopt.core.exact import encoding_error
 from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.searches import EncodingChoice
@@ -14,8 +12,6 @@ from ldpopt.mechanisms import ENCODINGS
 
 class BestEncoding(Solver[EncodingChoice]):
     """Ask the encoding for its best parameters at the level, and compute their error exactly."""
-
-    name: ClassVar[str] = "best-encoding"
 
     def run(self, form: EncodingChoice, limits: Limits) -> FormSolution:
         """Find the parameters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.exact import CompositionQuestion, composition_proven, composition_reached, printed
@@ -35,8 +35,6 @@ class BestOfAll(Solver[BestBound]):
         milp_nodes: as for :class:`JointMilp`.
         proof_lps: as for :class:`JointMilp`.
     """
-
-    name: ClassVar[str] = "best-of-all"
 
     def __init__(self, milp_nodes: int | None = None, proof_lps: int | None = None) -> None:
         self.milp, self.filling = JointMilp(milp_nodes, proof_lps), JointLp()

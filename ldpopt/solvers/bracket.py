@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import ClassVar
 
 import numpy as np
 
@@ -16,8 +15,6 @@ from ldpopt.core.validate import Array
 
 class Bracket(Solver[ScalarSearch]):
     """Search a box with a proven bound: only what cannot be better is left unexplored."""
-
-    name: ClassVar[str] = "bracket"
 
     def run(self, form: ScalarSearch, limits: Limits) -> FormSolution:
         """Halve the boxes of largest upper bound until the gap is proven or the cost is spent."""

@@ -28,7 +28,6 @@ ANOTHER = "another solver may answer"
 class Cdd(Solver[ColumnProgram]):
     """Vertex enumeration by the double description method, in floating point."""
 
-    name: ClassVar[str] = "cdd"
     requires: ClassVar[tuple[str, ...]] = ("cdd",)
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:

@@ -16,7 +16,7 @@ yields nothing more.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -40,8 +40,6 @@ MOST_ROWS = 200
 
 class ColumnGeneration(Solver[ColumnProgram]):
     """Column generation with exact, anytime pricing: memory and time polynomial in k."""
-
-    name: ClassVar[str] = "column-generation"
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept column programs with a cone and a utility whose pricing problem is known."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import entr
@@ -40,8 +40,6 @@ SLACK_SHARES = ((0.45, 0.25, 0.3), (0.2, 0.6, 0.7))
 
 class CuttingPlanes(Solver[CutProgram]):
     """Cutting planes with a climb along tangents; a tree of boxes or of parts proves the bound."""
-
-    name: ClassVar[str] = "cutting-planes"
 
     def run(self, form: CutProgram, limits: Limits) -> FormSolution:
         """Search columns, then close the gap with the tree; the best so far is kept on the way.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -23,8 +23,6 @@ LARGEST = 300_000
 
 class Cvxpy(Solver[ConvexProgram]):
     """Hand small programs to cvxpy, each log det as semidefinite and exponential cones."""
-
-    name: ClassVar[str] = "cvxpy"
 
     def accepts(self, form: ConvexProgram) -> Literal[True] | str:
         """Accept small convex programs."""

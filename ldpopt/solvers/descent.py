@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
@@ -39,8 +39,6 @@ class Descent(Solver[MatrixProgram]):
     Args:
         starts: how many random starts to descend from.
     """
-
-    name: ClassVar[str] = "descent"
 
     def __init__(self, starts: int = 24) -> None:
         self.starts = starts

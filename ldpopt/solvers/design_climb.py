@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -30,8 +30,6 @@ class DesignClimb(Solver[MatrixProgram]):
     climbed from: inputs go in and out of its set while the excess of its gain over its price rises.
     Nothing is proven by that; the bound is that of ``affine_proof``.
     """
-
-    name: ClassVar[str] = "design-climb"
 
     def accepts(self, form: MatrixProgram) -> Literal[True] | str:
         """Accept α at a known distribution, any number of outputs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Literal
 
 from ldpopt.core.exact import exp_below
 from ldpopt.core.form import FormSolution, Status
@@ -30,8 +30,6 @@ class Designs(Solver[MatrixProgram]):
 
     All of them have φ in closed form from their block size, so that the best one is known at once.
     """
-
-    name: ClassVar[str] = "designs"
 
     def accepts(self, form: MatrixProgram) -> Literal[True] | str:
         """Accept φ over any family, any objective over square ones."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.searches import ThresholdSearch
 from ldpopt.core.limits import Limits
@@ -17,8 +15,6 @@ all thresholds."""
 
 class Thresholds(Solver[ThresholdSearch]):
     """Search every choice of break-points: exact."""
-
-    name: ClassVar[str] = "thresholds"
 
     def run(self, form: ThresholdSearch, limits: Limits) -> FormSolution:
         """Search; the optimum is its own bound up to rounding, unless the search was a local one."""

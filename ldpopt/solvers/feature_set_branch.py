@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -27,8 +27,6 @@ class SubsetBranch(Solver[SubsetProgram]):
 
     Where the time is over before that, prices of conflicts bound the weight: see :func:`priced`.
     """
-
-    name: ClassVar[str] = "subset-branch"
 
     def run(self, form: SubsetProgram, limits: Limits) -> FormSolution:
         """Search depth first, starting from the greedy set."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import ClassVar, Literal
+from typing import Literal
 
 from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.selections import Subset, SubsetProgram
@@ -13,8 +13,6 @@ from ldpopt.core.solver import Solver
 
 class SubsetGreedy(Solver[SubsetProgram]):
     """Take features, heaviest first, while they fit: fast, and without a proof."""
-
-    name: ClassVar[str] = "subset-greedy"
 
     def suits(self, form: SubsetProgram) -> Literal[True] | str:
         """Decline to be chosen by ``auto``: it runs only by name."""

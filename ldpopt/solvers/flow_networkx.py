@@ -15,7 +15,6 @@ from ldpopt.solvers._leakage.flow import Arcs, FlowSolver, Whole
 class FlowNetworkx(FlowSolver):
     """Algorithm 1 of Wang et al. 2024 by networkx, far slower than ``flow-ortools``."""
 
-    name: ClassVar[str] = "flow-networkx"
     most_edges: ClassVar[int] = 300_000
 
     def flow(self, arcs: Arcs, limits: Limits) -> Whole:

@@ -15,7 +15,6 @@ from ldpopt.solvers._leakage.flow import Arcs, FlowSolver, Whole
 class FlowOrtools(FlowSolver):
     """Algorithm 1 of Wang et al. 2024, as ``flow-networkx``, in a faster implementation."""
 
-    name: ClassVar[str] = "flow-ortools"
     requires: ClassVar[tuple[str, ...]] = ("ortools",)
     most_edges: ClassVar[int] = 20_000_000
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,8 +18,6 @@ CHUNK = 8
 
 class GridRefine(Solver[ScalarSearch]):
     """Refine a grid around the best values: a cross-check of ``bracket`` that needs no upper bounds."""
-
-    name: ClassVar[str] = "grid-refine"
 
     def suits(self, form: ScalarSearch) -> Literal[True] | str:
         """Leave the first choice to other solvers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import linprog
@@ -29,8 +29,6 @@ class JointLp(Solver[JointProgram]):
     values, which may cease to be small: this loses at most t times that number. The bound does not see
     that the rest must lie somewhere, so the two ends stay apart by about as much.
     """
-
-    name: ClassVar[str] = "joint-lp"
 
     def accepts(self, form: JointProgram) -> Literal[True] | str:
         """Accept joint programs whose cells can be listed."""

@@ -7,7 +7,7 @@ import itertools
 import math
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import highspy
 import numpy as np
@@ -43,8 +43,6 @@ class JointMilp(Solver[JointProgram]):
         proof_lps: the most linear programs that the proof may cost; by default, as many as a few
             seconds allow where no time limit is set.
     """
-
-    name: ClassVar[str] = "joint-milp"
 
     def __init__(self, milp_nodes: int | None = None, proof_lps: int | None = None) -> None:
         self.milp_nodes, self.proof_lps = milp_nodes, proof_lps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,8 +47,6 @@ class NumericColumns(Solver[NumericProgram]):
     grid; so the columns are the k(k + 1)/2 intervals, and the proof is about all of them. Against the
     worst variance they are weighted once more, for the least one between the points, too.
     """
-
-    name: ClassVar[str] = "numeric-columns"
 
     def run(self, form: NumericProgram, limits: Limits) -> FormSolution:
         """Solve the program, and prove by its multipliers that nothing is better."""

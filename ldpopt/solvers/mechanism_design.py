@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,6 @@ BLIND = "every mechanism of this privacy leaves some frequencies open"
 
 class MechanismDesign(Solver[MechanismProgram]):
     """The conic program by Clarabel, through cvxpy."""
-
-    name: ClassVar[str] = "mechanism-design"
 
     def accepts(self, form: MechanismProgram) -> Literal[True] | str:
         """Accept designs."""

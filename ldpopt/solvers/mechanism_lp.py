@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,8 +198,6 @@ def _taken(form: MechanismProgram) -> Literal[True] | str:
 class MechanismHighs(Solver[MechanismProgram]):
     """The linear program by HiGHS."""
 
-    name: ClassVar[str] = "mechanism-highs"
-
     def accepts(self, form: MechanismProgram) -> Literal[True] | str:
         """Accept objectives of linear pieces."""
         return _taken(form)
@@ -220,8 +218,6 @@ class MechanismCvxpy(Solver[MechanismProgram]):
     Args:
         backend: the name of a solver that cvxpy knows.
     """
-
-    name: ClassVar[str] = "mechanism-cvxpy"
 
     def __init__(self, backend: str = "CLARABEL") -> None:
         self.backend = backend

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,6 @@ class MechanismRays(Solver[MechanismProgram]):
     g − λ·t is convex and positively homogeneous on {(w, t) : w in the cone, t_j ≥ h_j(w)}, so that some
     optimal mechanism has rays of it as columns.
     """
-
-    name: ClassVar[str] = "mechanism-rays"
 
     def accepts(self, form: MechanismProgram) -> Literal[True] | str:
         """Accept sums over columns without side conditions, which are about single pieces."""

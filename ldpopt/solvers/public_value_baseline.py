@@ -20,7 +20,6 @@ class PublicColumn(Solver[ColumnProgram]):
     decides whether it is private, and mixes it with a constant release where it is not.
     """
 
-    name: ClassVar[str] = "public-column"
     automatic: ClassVar[bool] = False
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:

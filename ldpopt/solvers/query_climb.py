@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from operator import attrgetter, itemgetter
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,6 @@ IMPROVED, PATIENCE = 0.02, 10
 
 class QueryClimb(Solver[QueryProgram]):
     """An interior-point method over columns that climbs find; with a bound under ε-LDP alone."""
-
-    name: ClassVar[str] = "query-climb"
 
     def accepts(self, form: QueryProgram) -> Literal[True] | str:
         """Accept tables whose error can be certified."""

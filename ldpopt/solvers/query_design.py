@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,8 +42,6 @@ NO_BUDGETS = np.zeros(0)
 
 class QueryDesign(Solver[QueryProgram]):
     """An interior point, then conic programs by Clarabel, through cvxpy."""
-
-    name: ClassVar[str] = "query-design"
 
     def accepts(self, form: QueryProgram) -> Literal[True] | str:
         """Accept cones whose rays can be listed."""

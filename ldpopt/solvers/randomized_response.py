@@ -22,7 +22,6 @@ class RandomizedResponse(Solver[ColumnProgram]):
     others.
     """
 
-    name: ClassVar[str] = "randomized-response"
     automatic: ClassVar[bool] = False
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:

@@ -25,7 +25,6 @@ class Enumerate(Solver[ColumnProgram]):
     A solver that is used again for the same cone starts from the optimum that it found last.
     """
 
-    name: ClassVar[str] = "enumerate"
     tuned: ClassVar[bool] = True
     _last: tuple[Cone, Array, ColumnLP] | None = None
 
@@ -57,7 +56,6 @@ class Enumerate(Solver[ColumnProgram]):
 class EnumerateDefault(Enumerate):
     """The LP of ``enumerate`` with HiGHS's default settings: a baseline for the benchmark."""
 
-    name: ClassVar[str] = "enumerate-default"
     tuned: ClassVar[bool] = False
 
     def suits(self, form: ColumnProgram) -> Literal[True] | str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,8 +19,6 @@ QUICK = 256
 
 class BruteForce(Solver[SelectionProgram]):
     """The best of all selections; the proof is the shortest tree of prices that shows it."""
-
-    name: ClassVar[str] = "brute-force"
 
     def accepts(self, form: SelectionProgram) -> Literal[True] | str:
         """Accept selection programs with at most a million selections."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selections import SelectionProgram
@@ -23,8 +22,6 @@ class Cuts(Solver[SelectionProgram]):
     Where that leaves a gap (the Fano plane: 2 against 5/3), it branches over the secrets while there is
     time; the better bound of the two is the result's.
     """
-
-    name: ClassVar[str] = "cuts"
 
     def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:
         """Bound by the LP, round its weights."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selections import SelectionProgram
@@ -18,8 +18,6 @@ class Greedy(Solver[SelectionProgram]):
     What the result covers, taken as prices, proves at most twice its value: a row of g gains at the
     end no more than the chosen row of g gained when it was chosen.
     """
-
-    name: ClassVar[str] = "greedy"
 
     def suits(self, form: SelectionProgram) -> Literal[True] | str:
         """Leave the first choice to other solvers."""

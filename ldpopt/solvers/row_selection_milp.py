@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -29,8 +29,6 @@ class MilpHighs(Solver[SelectionProgram]):
     HiGHS finds the selection. Its own bound leaves no trace that could be checked, so the bound of
     the result is what a tree of price LPs proves (``milp_bound`` in the stats is what HiGHS says).
     """
-
-    name: ClassVar[str] = "milp-highs"
 
     def accepts(self, form: SelectionProgram) -> Literal[True] | str:
         """Accept selection programs with a model of bearable size."""

@@ -13,7 +13,7 @@ blocks to begin with: a small linear program, with corners added where the exces
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -38,8 +38,6 @@ MOST_CORNERS = 40
 
 class SortPartition(Solver[ColumnProgram]):
     """Randomised response on blocks of sorted inputs; where β has too few cells, tangents go on."""
-
-    name: ClassVar[str] = "sort-partition"
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept divergences of two hypotheses over the cone of ε-LDP."""

@@ -11,7 +11,7 @@ five rounds suffice.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -35,8 +35,6 @@ MOST_ROUNDS = 30
 
 class Tangents(Solver[ColumnProgram]):
     """The compact linear program over tangents: its size is polynomial in the number of inputs."""
-
-    name: ClassVar[str] = "tangents"
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept utilities of few linear functions over a cone of boxes."""

@@ -36,7 +36,6 @@ class RestrictedDesigns(Solver[MatrixProgram]):
     inputs at levels from 0.5 to 3, φ was at most a tenth above φ*.
     """
 
-    name: ClassVar[str] = "restricted-designs"
     automatic: ClassVar[bool] = False
 
     def accepts(self, form: MatrixProgram) -> Literal[True] | str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -14,8 +14,6 @@ from ldpopt.core.solver import Solver
 
 class MechanismPairs(Solver[MechanismProgram]):
     """Evaluate g(w) + g(1 − w) at the vertices of the polytope of all private w."""
-
-    name: ClassVar[str] = "mechanism-pairs"
 
     def accepts(self, form: MechanismProgram) -> Literal[True] | str:
         """Accept programs of at most two reports."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.searches import LevelSearch
@@ -14,8 +13,6 @@ from ldpopt.measures.level_over_set import proven_level
 
 class WorstMember(Solver[LevelSearch]):
     """Frank–Wolfe climbs with exact line searches; the proof is the checker's own."""
-
-    name: ClassVar[str] = "worst-member"
 
     def run(self, form: LevelSearch, limits: Limits) -> FormSolution:
         """Climb for every output and pair of secrets, then prove the level."""

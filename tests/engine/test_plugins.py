@@ -44,6 +44,7 @@ def files(tmp_path, monkeypatch):
 def test_a_plugin_is_a_module_or_a_file(files):
     assert [cls.name for cls in plugins.load_solvers(["fine.py:Own"])] == ["own"]
     assert plugins.load_solver(f"{files / 'fine.py'}:Own").name == "own"
+    assert plugins.load_solver("fine.py:Nameless").name == "nameless"
     assert plugins.load_solver("ldpopt.solvers.row_selection_greedy:Greedy") is SOLVERS["greedy"]
 
 
@@ -56,7 +57,6 @@ def test_a_plugin_is_a_module_or_a_file(files):
         (["fine.py:Absent"], "fine.py has no 'Absent'"),
         (["fine.py:number"], "not a subclass of ldpopt.Solver"),
         (["fine.py:Half"], "does not define run"),
-        (["fine.py:Nameless"], "has no name"),
         (["ldpopt.solvers.row_selection_greedy:Greedy"], "'greedy', which is taken"),
         (["fine.py:Own", "fine.py:Own"], "'own', which is taken"),
     ],

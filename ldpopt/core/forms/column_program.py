@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ldpopt.core.certify import Privacy
 from ldpopt.core.form import Form
@@ -56,6 +56,5 @@ class ColumnProgram(Form):
     Its dual: minimise Σ_x β_x with β·v ≥ g(v) for every ray v. Every such β proves the bound Σ_x β_x.
     """
 
-    name: ClassVar[str] = "column-program"
     cone: Cone
     utility: Sublinear

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ldpopt.core.exact import DesignStatement
 from ldpopt.core.form import Form
@@ -33,7 +33,6 @@ class ConvexProgram(Form):
         question: what the checker decides; it turns a gradient into a proven bound.
     """
 
-    name: ClassVar[str] = "convex-program"
     blocks: Array
     weights: Array
     scale: float

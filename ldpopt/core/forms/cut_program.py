@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -106,7 +106,6 @@ class CutProgram(Form):
         inner: a program over a simpler cone within this one, whose optimum is a start.
     """
 
-    name: ClassVar[str] = "cut-program"
     cone: CutCone
     utility: Sublinear
     prior: Array

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import product
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,6 @@ LEAST_THRESHOLD = 1e-10
 class JointProgram(Form):
     """Maximise Σ_v x_v 1{x_v ≤ t} over the joint distributions x with the given marginals."""
 
-    name: ClassVar[str] = "joint-program"
     marginals: tuple[Array, ...]
     threshold: float
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ldpopt.core.form import Form
 from ldpopt.core.validate import Array
@@ -66,7 +66,6 @@ class MatrixProgram(Form):
     A point is the mechanism's matrix, or a :class:`SubsetSelection` where that would be too wide.
     """
 
-    name: ClassVar[str] = "matrix-program"
     objective: Objective
     epsilon: float
     family: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,6 @@ class MechanismProgram(Form):
         rays: lists, for each cone, the rays of {(w, t) : w in the cone, t_j ≥ h_j(w)} as columns.
     """
 
-    name: ClassVar[str] = "mechanism-program"
     inputs: int
     cones: tuple[Array, ...]
     budgets: tuple[Spending, ...]

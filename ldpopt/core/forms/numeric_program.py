@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,6 @@ class NumericProgram(Form):
         question: the level, the points of the grid and the prior, as the checker reads them.
     """
 
-    name: ClassVar[str] = "numeric-program"
     question: NumericQuestion
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from ldpopt.core.form import Form
 from ldpopt.core.forms.column_program import Cone
@@ -41,7 +41,6 @@ class QueryProgram(Form):
         least: the error when the data are released as they are; no mechanism has a smaller one.
     """
 
-    name: ClassVar[str] = "query-program"
     cone: ClimbedCone
     prior: Array
     queries: Array

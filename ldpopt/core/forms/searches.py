@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ldpopt.core.exact import LevelStatement
 from ldpopt.core.form import Form
@@ -23,7 +22,6 @@ class ScalarSearch(Form):
         cost: how many evaluations a solver may spend at most.
     """
 
-    name: ClassVar[str] = "scalar-search"
     low: Array
     high: Array
     objective: Callable[[Array], Array]
@@ -35,7 +33,6 @@ class ScalarSearch(Form):
 class ThresholdSearch(Form):
     """Minimise a rule's bound over the thresholds of the marginals."""
 
-    name: ClassVar[str] = "threshold-search"
     marginals: tuple[Array, ...]
     threshold: float
     rule: str
@@ -45,7 +42,6 @@ class ThresholdSearch(Form):
 class BestBound(Form):
     """Minimise the bound over every rule, and over the proofs about the worst joint distribution."""
 
-    name: ClassVar[str] = "best-bound"
     marginals: tuple[Array, ...]
     threshold: float
 
@@ -59,7 +55,6 @@ class LevelSearch(Form):
         question: the same in exact arithmetic, with the set.
     """
 
-    name: ClassVar[str] = "level-search"
     matrix: Array
     question: LevelStatement
 
@@ -76,7 +71,6 @@ class EncodingChoice(Form):
         bound: what no unbiased estimates of an ε-LDP mechanism are below for the uniform distribution.
     """
 
-    name: ClassVar[str] = "encoding-choice"
     encoding: str
     inputs: int
     epsilon: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ class SelectionProgram(Form):
         groups: the group of each row: 0, 1, …; every group has a row.
     """
 
-    name: ClassVar[str] = "selection-program"
     matrix: csr_array
     groups: NDArray[np.int64]
 
@@ -47,7 +46,6 @@ class SubsetProgram(Form):
     contains one of them.
     """
 
-    name: ClassVar[str] = "subset-program"
     weights: tuple[Fraction, ...]
     """Exact, so that no rounding decides which set is the heavier."""
     risk: Callable[[Subset, Limits], float]
@@ -80,7 +78,6 @@ class LeakageProgram(Form):
             when they act on rows and columns alike; None if none is known.
     """
 
-    name: ClassVar[str] = "leakage-program"
     counts: NDArray[np.int64]
     scale: int
     groups: NDArray[np.int64]
