@@ -1,4 +1,4 @@
-"""The base class of all methods."""
+"""The base class of all methods, and the words that a method needs beside it: it imports them here."""
 
 from __future__ import annotations
 
@@ -9,8 +9,20 @@ from dataclasses import replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final, get_args, get_origin
 
 from ldpopt.core.errors import InvalidInputError, SolverError
-from ldpopt.core.form import Form, FormSolution, Named, Status
-from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.core.form import Form, FormSolution, Named, Status, relative_gap
+from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
+from ldpopt.core.validate import Array
+
+__all__ = [
+    "UNLIMITED",
+    "Array",
+    "FormSolution",
+    "Limits",
+    "OutOfTime",
+    "Solver",
+    "Status",
+    "relative_gap",
+]
 
 F = TypeVar("F", bound=Form)
 

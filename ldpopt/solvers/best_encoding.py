@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from ldpopt.core.exact import encoding_error
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.searches import EncodingChoice
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
+from ldpopt.core.solver import FormSolution, Limits, Solver, Status
 from ldpopt.mechanisms import ENCODINGS
 
 

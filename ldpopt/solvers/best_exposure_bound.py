@@ -8,11 +8,9 @@ from typing import Any
 
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.exact import CompositionQuestion, composition_proven, composition_reached, printed
-from ldpopt.core.form import FormSolution, Status, relative_gap
 from ldpopt.core.forms.joint_program import JointProgram
 from ldpopt.core.forms.searches import BestBound, ThresholdSearch
-from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.core.solver import Solver
+from ldpopt.core.solver import FormSolution, Limits, OutOfTime, Solver, Status, relative_gap
 from ldpopt.measures.exposure_from_marginals import RULES, exact_marginals, least_proven
 from ldpopt.models.exact_joint import exact_joint
 from ldpopt.solvers.joint_lp import JointLp

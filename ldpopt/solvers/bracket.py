@@ -6,11 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.searches import ScalarSearch
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 
 
 class Bracket(Solver[ScalarSearch]):

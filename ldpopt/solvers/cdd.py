@@ -12,12 +12,9 @@ from scipy.optimize import linprog
 
 from ldpopt.core import child_process
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.highs import solve_listed
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver
 
 MOST_INPUTS = 12
 MOST_EPSILON = 4.0

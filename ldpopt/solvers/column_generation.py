@@ -20,12 +20,9 @@ from typing import Literal
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.highs import ColumnLP
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver
 from ldpopt.models.block_cone import has_blocks
 from ldpopt.models.cones import SecretCone, has_boxes
 from ldpopt.models.pricing import InformationPricer, Mask, Pricer, pricer

@@ -12,12 +12,9 @@ from scipy.special import entr
 from ldpopt.core import certify
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import GAP_FLOOR
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.cut_program import CutProgram
 from ldpopt.core.highs import proof_slack
-from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, OutOfTime, Solver, Status
 from ldpopt.models.block_cone import has_blocks
 from ldpopt.models.shared_slack_cone import SlackCone
 from ldpopt.solvers._robust.block_generation import BlockSearch, accepts

@@ -8,11 +8,8 @@ from typing import Literal
 import numpy as np
 
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.convex_program import ConvexProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver
 from ldpopt.solvers import _convex
 
 SETTINGS = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, "equilibrate_enable": False}

@@ -13,11 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
 
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.matrix_program import MatrixProgram, SmoothObjective
-from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import UNLIMITED, Array, FormSolution, Limits, OutOfTime, Solver, Status
 from ldpopt.measures.estimation_fidelity import block_size
 from ldpopt.measures.estimator_variance import MomentObjective
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level

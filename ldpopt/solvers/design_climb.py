@@ -8,11 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.matrix_program import MatrixProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 from ldpopt.solvers._affine_prices import affine_proof
 from ldpopt.solvers.descent import private
 from ldpopt.solvers.optimal_design import DesignProgram, Optimum

@@ -8,11 +8,8 @@ from fractions import Fraction
 from typing import Literal
 
 from ldpopt.core.exact import exp_below
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.matrix_program import MatrixProgram, SubsetSelection
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 from ldpopt.measures.estimation_fidelity import balanced_phi, block_size, few_subsets
 from ldpopt.mechanisms.balanced_designs import (
     DifferenceSet,

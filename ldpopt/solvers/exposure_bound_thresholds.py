@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.searches import ThresholdSearch
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
+from ldpopt.core.solver import FormSolution, Limits, Solver, Status
 from ldpopt.measures.exposure_from_marginals import Choice, exact_marginals, least_proven
 
 ROUNDING, LEAST = 2.0**-40, 1e-300

@@ -12,10 +12,8 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from ldpopt.core.certify import printed_above
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.selections import Subset, SubsetProgram
-from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.core.solver import Solver
+from ldpopt.core.solver import FormSolution, Limits, OutOfTime, Solver, Status
 from ldpopt.solvers.feature_set_greedy import greedy
 
 TINY = 1e-9

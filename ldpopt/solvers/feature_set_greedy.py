@@ -5,10 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Literal
 
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.selections import Subset, SubsetProgram
-from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.core.solver import Solver
+from ldpopt.core.solver import FormSolution, Limits, OutOfTime, Solver, Status
 
 
 class SubsetGreedy(Solver[SubsetProgram]):

@@ -7,11 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.searches import ScalarSearch
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 
 CHUNK = 8
 

@@ -12,11 +12,8 @@ from scipy.sparse import csr_array
 from ldpopt.core import highs
 from ldpopt.core.certify import printed_above
 from ldpopt.core.exact import printed, rare_cells_bound
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.joint_program import JointProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 from ldpopt.measures.exposure_from_marginals import exact_marginals
 
 

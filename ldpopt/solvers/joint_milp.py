@@ -15,11 +15,8 @@ from numpy.typing import NDArray
 
 from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.joint_program import BIG, FREE, SMALL, JointProgram
-from ldpopt.core.limits import Limits, OutOfTime
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, OutOfTime, Solver
 from ldpopt.solvers.joint_lp import claimed
 
 MILP_NODES = 2000

@@ -10,11 +10,8 @@ import numpy as np
 from ldpopt.core import certify
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import normalised, numeric_bound_below
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.numeric_program import NumericProgram, Reports
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 from ldpopt.measures.numeric_report_variance import mean_variance, worst_variance
 
 PRECISE = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}

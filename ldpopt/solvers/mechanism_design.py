@@ -26,11 +26,8 @@ from scipy.optimize import nnls
 
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import apart
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.mechanism_program import Assigned, Design, MechanismProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 from ldpopt.solvers._newton_steps import Best, sharpened
 from ldpopt.solvers.mechanism_rays import best_weights, beyond_least, scaled_rays
 

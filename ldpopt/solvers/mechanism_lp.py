@@ -10,11 +10,8 @@ from scipy.sparse import csr_array, diags_array, eye_array, hstack, vstack
 
 from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.mechanism_program import Assigned, MechanismProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 from ldpopt.solvers.mechanism_rays import TWO_REPORTS
 
 Indices = NDArray[np.integer]

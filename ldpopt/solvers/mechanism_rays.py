@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core import highs
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.mechanism_program import Assigned, Design, MechanismProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 
 TWO_REPORTS = "at most two reports are allowed"
 TOUCHED = 1e-9

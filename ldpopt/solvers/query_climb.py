@@ -13,11 +13,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.query_program import QueryProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 from ldpopt.solvers._query_columns import Climbed, determining, once
 from ldpopt.solvers._query_descent import Descent, Spectrum
 from ldpopt.solvers._query_interior import CENTRED, Optimum, QueryInterior

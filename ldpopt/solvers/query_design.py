@@ -17,12 +17,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.mechanism_program import Design
 from ldpopt.core.forms.query_program import QueryProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.solvers._newton_steps import Best, sharpened
 from ldpopt.solvers._query_columns import KEPT, determining, gains, once

@@ -8,10 +8,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.column_program import ColumnProgram, Columns
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
+from ldpopt.core.solver import FormSolution, Limits, Solver, Status
 from ldpopt.models.cones import names_secrets
 
 

@@ -7,12 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram, Cone
 from ldpopt.core.highs import ColumnLP, solve_listed
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver
 
 MOST_COLUMNS = 2**20
 FASTER_BELOW = 2**14

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selections import SelectionProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
+from ldpopt.core.solver import FormSolution, Limits, Solver
 from ldpopt.measures import row_selection
 from ldpopt.solvers._leakage.selection_proof import keep_priced
 

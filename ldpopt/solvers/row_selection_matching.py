@@ -7,10 +7,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selections import SelectionProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
+from ldpopt.core.solver import FormSolution, Limits, Solver
 from ldpopt.measures.row_selection import adjacency, is_deterministic
 from ldpopt.solvers._leakage.matched import matched_solution
 

@@ -11,11 +11,8 @@ from scipy.sparse import coo_array, csr_array
 
 from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selections import SelectionProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver
 from ldpopt.measures import row_selection
 from ldpopt.solvers._leakage.selection_proof import keep_priced, proven
 

@@ -18,12 +18,9 @@ from typing import Literal
 import numpy as np
 
 from ldpopt.core.exact import GAP_FLOOR
-from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.highs import ColumnLP
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver
 from ldpopt.models.cones import Indices, has_boxes
 from ldpopt.models.pricing import DivergencePricer
 from ldpopt.models.utilities import TwoHypotheses

@@ -17,12 +17,9 @@ import numpy as np
 
 from ldpopt.core import certify
 from ldpopt.core.exact import GAP_FLOOR
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.highs import proof_slack
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 from ldpopt.models.cones import SecretCone, has_boxes
 from ldpopt.models.pricing import DivergencePricer, pricer
 from ldpopt.models.utilities import has_tangents

@@ -9,11 +9,8 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.matrix_program import MatrixProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.solver import Array, FormSolution, Limits, Solver, Status
 from ldpopt.measures.estimation_fidelity import block_size, few_subsets
 from ldpopt.mechanisms.balanced_designs import singer, subset_selection, two_level
 from ldpopt.mechanisms.finite_field import prime_power

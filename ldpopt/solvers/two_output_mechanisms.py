@@ -6,10 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.mechanism_program import Assigned, Design, MechanismProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
+from ldpopt.core.solver import FormSolution, Limits, Solver, Status
 
 
 class MechanismPairs(Solver[MechanismProgram]):

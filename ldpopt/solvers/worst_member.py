@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.searches import LevelSearch
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
+from ldpopt.core.solver import FormSolution, Limits, Solver, Status
 from ldpopt.measures.level_over_set import proven_level
 
 

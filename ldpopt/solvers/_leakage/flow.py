@@ -8,10 +8,8 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selections import SelectionProgram
-from ldpopt.core.limits import Limits
-from ldpopt.core.solver import Solver
+from ldpopt.core.solver import FormSolution, Limits, Solver
 from ldpopt.measures.row_selection import is_deterministic
 from ldpopt.solvers._leakage.matched import matched_solution
 
