@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import (
-    AsJson,
-    Force,
-    Jobs,
-    MechanismFile,
-    Scheduler,
-    read_ends,
-    read_means,
-    read_shares,
-)
+from ldpopt.cli import options as given
 from ldpopt.cli.terminal import check_picture, end_as_decided, hang, print_table, save_plot, watching
 
 if TYPE_CHECKING:
@@ -32,10 +23,10 @@ def estimate(
     released: Annotated[
         str, typer.Argument(metavar="RELEASED", help="The file of reports, or a directory of them.")
     ],
-    mechanism: MechanismFile,
+    mechanism: given.MechanismFile,
     level: Annotated[float, typer.Option(help="The confidence level of each interval.")] = 0.95,
     plot: Annotated[Path | None, typer.Option(help="Draw the estimates: .png, .svg or .pdf.")] = None,
-    force: Force = False,
+    force: given.Force = False,
     joint: Annotated[
         bool, typer.Option("--joint", help="Also print each pair of secret and public values.")
     ] = False,
@@ -68,9 +59,9 @@ def estimate(
         bool,
         typer.Option("--registry", help="The rows were all people, not a sample: no sampling error."),
     ] = False,
-    jobs: Jobs = 1,
-    scheduler: Scheduler = None,
-    as_json: AsJson = False,
+    jobs: given.Jobs = 1,
+    scheduler: given.Scheduler = None,
+    as_json: given.AsJson = False,
 ) -> None:
     """Estimate the frequencies of the data from released reports, with their uncertainty.
 
@@ -84,7 +75,7 @@ def estimate(
 
     if plot is not None:
         check_picture(plot, force, released, mechanism)
-    means, ends, quantiles = read_means(mean), read_ends(between), read_shares(shares)
+    means, ends, quantiles = given.read_means(mean), given.read_ends(between), given.read_shares(shares)
     made = load_mechanism(mechanism)
     check_certificate(made)
     with watching(f"estimating from {released}" + (", by every method" if others else "")):

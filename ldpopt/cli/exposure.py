@@ -9,22 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import (
-    ISO,
-    AsJson,
-    BinsOption,
-    Dates,
-    Decimal,
-    Encoding,
-    Force,
-    LevelsOption,
-    Missing,
-    Person,
-    Separator,
-    coarser,
-    opened,
-    split_columns,
-)
+from ldpopt.cli import options as given
 from ldpopt.cli.terminal import check_output, print_facts, print_table, tell, watching
 from ldpopt.core.exact import EXIT_CODES
 
@@ -53,18 +38,18 @@ def exposure(
         int | None, typer.Option("--k", help="Instead: it is rare if fewer than so many rows have it.")
     ] = None,
     budget: Annotated[float, typer.Option(help="The fraction of rows that may be exposed.")] = 0.0,
-    bins: BinsOption = None,
-    levels: LevelsOption = None,
-    missing: Missing = "category",
+    bins: given.BinsOption = None,
+    levels: given.LevelsOption = None,
+    missing: given.Missing = "category",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a page here, .html.")] = None,
-    person: Person = "",
-    sep: Separator = None,
-    encoding: Encoding = "utf-8",
-    decimal: Decimal = ".",
-    dates: Dates = ISO,
+    person: given.Person = "",
+    sep: given.Separator = None,
+    encoding: given.Encoding = "utf-8",
+    decimal: given.Decimal = ".",
+    dates: given.Dates = given.ISO,
     time_limit: Annotated[float, typer.Option(help="Seconds for the count and the choice.")] = 30.0,
-    force: Force = False,
-    as_json: AsJson = False,
+    force: given.Force = False,
+    as_json: given.AsJson = False,
 ) -> None:
     """Say how many rows stand out by their values, and which columns together expose few.
 
@@ -81,15 +66,15 @@ def exposure(
 
     if out is not None:
         check_output(out, force, table)
-    read = coarser(bins, "", None, levels)
+    read = given.coarser(bins, "", None, levels)
     with watching(f"counting the rows of {table} that stand out", time_limit) as watch:
         found = exposed(
-            opened(table, sep, encoding, person, decimal, dates),
-            split_columns(columns),
+            given.opened(table, sep, encoding, person, decimal, dates),
+            given.split_columns(columns),
             threshold=threshold,
             k=k,
             budget=budget,
-            sensitive=split_columns(sensitive),
+            sensitive=given.split_columns(sensitive),
             bins=read["bins"],
             levels=read["levels"],
             missing=missing,

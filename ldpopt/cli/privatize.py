@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import (
-    ISO,
-    Dates,
-    Decimal,
-    Encoding,
-    Jobs,
-    MechanismFile,
-    Person,
-    Scheduler,
-    Separator,
-    TableName,
-    prepared,
-)
+from ldpopt.cli import options as given
 from ldpopt.cli.terminal import check_output, counting, end_as_decided, say, tell, watching
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import SECONDS
@@ -31,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def privatize(
-    mechanism: MechanismFile,
-    table: TableName = "",
+    mechanism: given.MechanismFile,
+    table: given.TableName = "",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -54,11 +42,11 @@ def privatize(
             "others."
         ),
     ] = "refuse",
-    person: Person = "",
-    sep: Separator = None,
-    encoding: Encoding = "utf-8",
-    decimal: Decimal = ".",
-    dates: Dates = ISO,
+    person: given.Person = "",
+    sep: given.Separator = None,
+    encoding: given.Encoding = "utf-8",
+    decimal: given.Decimal = ".",
+    dates: given.Dates = given.ISO,
     max_level: Annotated[
         float | None,
         typer.Option(
@@ -80,8 +68,8 @@ def privatize(
         bool,
         typer.Option("--force", help="Write over a file; release a table that contradicts the design."),
     ] = False,
-    jobs: Jobs = 1,
-    scheduler: Scheduler = None,
+    jobs: given.Jobs = 1,
+    scheduler: given.Scheduler = None,
 ) -> None:
     """Send every row of a table through a mechanism; only the reports are written.
 
@@ -120,7 +108,7 @@ def privatize(
         tell(f"warning: {beware}")
     found: list[Agreement | None] = []
     listed: list[release_ledger.Release] = []
-    reader = prepared(table, made, missing, sep, encoding, person, decimal, dates)
+    reader = given.prepared(table, made, missing, sep, encoding, person, decimal, dates)
     known = reader if new_values == "refuse" else NewValues(reader, made.domain.all_columns)
     with watching(f"checking the certificate of {mechanism}", SECONDS):
         releasing.check_certificate(made)

@@ -10,23 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.cli.options import (
-    ISO,
-    AsJson,
-    BinsOption,
-    Dates,
-    Decimal,
-    Encoding,
-    Force,
-    LevelsOption,
-    Missing,
-    Person,
-    Separator,
-    TableName,
-    coarser,
-    opened,
-    split_columns,
-)
+from ldpopt.cli import options as given
 from ldpopt.cli.terminal import check_output, counting, print_facts, print_table, tell
 
 ROOM = 64
@@ -34,7 +18,7 @@ ROOM = 64
 
 
 def protocol(
-    table: TableName,
+    table: given.TableName,
     columns: Annotated[
         str, typer.Option(help="The columns that users answer for, comma-separated; default: all.")
     ] = "",
@@ -48,19 +32,19 @@ def protocol(
     random: Annotated[
         bool, typer.Option("--random", help="With --redact: some owners of common values redact, too.")
     ] = False,
-    bins: BinsOption = None,
-    levels: LevelsOption = None,
-    missing: Missing = "category",
-    person: Person = "",
-    sep: Separator = None,
-    encoding: Encoding = "utf-8",
-    decimal: Decimal = ".",
-    dates: Dates = ISO,
+    bins: given.BinsOption = None,
+    levels: given.LevelsOption = None,
+    missing: given.Missing = "category",
+    person: given.Person = "",
+    sep: given.Separator = None,
+    encoding: given.Encoding = "utf-8",
+    decimal: given.Decimal = ".",
+    dates: given.Dates = given.ISO,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes for the users.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the rows here, .csv.")] = None,
     page: Annotated[Path | None, typer.Option(help="Write a page here, .html.")] = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    force: given.Force = False,
+    as_json: given.AsJson = False,
 ) -> None:
     """Let the users of a table find out which columns are safe to release, and release their rows.
 
@@ -77,9 +61,9 @@ def protocol(
     outputs = [*filter(None, (out, page))]
     for place, path in enumerate(outputs):
         check_output(path, force, table, *outputs[:place])
-    read = coarser(bins, "", None, levels)
-    reader = opened(table, sep, encoding, person, decimal, dates)
-    names = split_columns(columns) or reader.columns
+    read = given.coarser(bins, "", None, levels)
+    reader = given.opened(table, sep, encoding, person, decimal, dates)
+    names = given.split_columns(columns) or reader.columns
     recoded = Recoded(reader, names, read["bins"], read["levels"], missing).read()
     rows = list(zip(*(column.to_pylist() for column in recoded.columns), strict=True))
     if missing == "category" and any(MISSING in row for row in rows):
