@@ -13,20 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import typer
+from rich import progress
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -243,10 +233,10 @@ def make_directory(path: Path) -> None:
         raise InvalidInputError(f"cannot write to {path}: {error.strerror}") from None
 
 
-class Left(ProgressColumn):
+class Left(progress.ProgressColumn):
     """How many seconds are left at most, where the work has a time limit."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: progress.Task) -> Text:
         """Write the seconds."""
         if (limit := task.fields.get("limit")) is None:
             return Text("")
@@ -262,7 +252,7 @@ class Watch:
         limit: seconds that the work may take; None for no limit.
     """
 
-    def __init__(self, bar: Progress | None, what: str, limit: float | None) -> None:
+    def __init__(self, bar: progress.Progress | None, what: str, limit: float | None) -> None:
         self._bar, self._what, self._known = bar, what, ""
         self._task = None if bar is None else bar.add_task(printable(what), limit=limit)
 
@@ -288,14 +278,14 @@ class Watch:
             self._bar.update(self._task, description=escape(printable(text)), refresh=at_once)
 
 
-def _described() -> TextColumn:
+def _described() -> progress.TextColumn:
     """Give the column of what is being done: it alone is cut where the line is too narrow for all."""
     column = Column(no_wrap=True, overflow="ellipsis", ratio=1)
-    return TextColumn("{task.description}", table_column=column)
+    return progress.TextColumn("{task.description}", table_column=column)
 
 
 @contextlib.contextmanager
-def _drawn(bar: Progress) -> Iterator[Progress]:
+def _drawn(bar: progress.Progress) -> Iterator[progress.Progress]:
     """Draw a bar, and erase it in the end."""
     try:
         with _held_back():
@@ -335,12 +325,12 @@ def watching(what: str, limit: float | None = None) -> Iterator[Watch]:
         yield Watch(None, what, limit)
         return
     columns = (
-        SpinnerColumn(),
+        progress.SpinnerColumn(),
         _described(),
-        TimeElapsedColumn(table_column=Column(no_wrap=True)),
+        progress.TimeElapsedColumn(table_column=Column(no_wrap=True)),
         Left(table_column=Column(no_wrap=True)),
     )
-    with _drawn(Progress(*columns, console=err_console, transient=True, expand=True)) as bar:
+    with _drawn(progress.Progress(*columns, console=err_console, transient=True, expand=True)) as bar:
         yield Watch(bar, what, limit)
 
 
@@ -365,13 +355,13 @@ def counting(what: str) -> Iterator[Counting | None]:
         return
     columns = (
         _described(),
-        BarColumn(12),
-        MofNCompleteColumn(table_column=Column(no_wrap=True)),
-        TimeElapsedColumn(table_column=Column(no_wrap=True)),
-        TextColumn("left"),
-        TimeRemainingColumn(table_column=Column(no_wrap=True)),
+        progress.BarColumn(12),
+        progress.MofNCompleteColumn(table_column=Column(no_wrap=True)),
+        progress.TimeElapsedColumn(table_column=Column(no_wrap=True)),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(table_column=Column(no_wrap=True)),
     )
-    with _drawn(Progress(*columns, console=err_console, transient=True, expand=True)) as bar:
+    with _drawn(progress.Progress(*columns, console=err_console, transient=True, expand=True)) as bar:
         task = bar.add_task(what, total=None)
 
         def show(finished: int, total: int | None, doing: str = "", /) -> None:

@@ -12,13 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.study import Curve, panels, save, where
-from ldpopt.mechanisms.histograms import (
-    HistogramMaxL,
-    HistogramQuantization,
-    HistogramRandomizedResponse,
-    log_count,
-    response_distortion,
-)
+from ldpopt.mechanisms import histograms
 
 TAU = 48_842
 COLUMNS = ("age", "workclass", "education", "marital_status", "occupation", "race", "sex", "income")
@@ -50,24 +44,27 @@ def measure(
 ) -> Row:
     """Compute one point of one figure."""
     if figure == "4a":
-        response = HistogramRandomizedResponse(TAU, d, 4.0, secrets)
+        response = histograms.HistogramRandomizedResponse(TAU, d, 4.0, secrets)
         assert secrets is not None
         # SML = log(1 + (s − 1) r/(1 + r)) is far below the smallest float: its decimal logarithm
         decimals = (math.log(secrets - 1) + response.log_r) / math.log(10)
         return {"log10_sml": decimals, "attribute_privacy": response.epsilon}
     if figure == "4b":
-        level = log_count(TAU, d) + offset
-        return {"epsilon": level, "response": HistogramRandomizedResponse(TAU, d, level).distortion()}
-    quantisation = HistogramQuantization(TAU, d, interval)
+        level = histograms.log_count(TAU, d) + offset
+        return {
+            "epsilon": level,
+            "response": histograms.HistogramRandomizedResponse(TAU, d, level).distortion(),
+        }
+    quantisation = histograms.HistogramQuantization(TAU, d, interval)
     budget = quantisation.sml()
     row: Row = {
         "sml": budget,
         "quantisation": quantisation.distortion(),
         "printed": 1 / 2 + (d * (interval // 2) - TAU) / (2 * TAU * (d - 1)),
-        "response": response_distortion(TAU, d, budget),
+        "response": histograms.response_distortion(TAU, d, budget),
     }
     if figure == "budget" and interval * 50 >= TAU:
-        row["maxl"] = HistogramMaxL(TAU, d, interval).distortion_bounds()[0]
+        row["maxl"] = histograms.HistogramMaxL(TAU, d, interval).distortion_bounds()[0]
     return row
 
 
@@ -127,7 +124,7 @@ def conclude(rows: list[Row]) -> str:
     """State what the corrected curves say."""
     census = [r for r in rows if r["figure"] == "budget" and 0 < r["sml"] < math.log(TAU + 1)]
     ahead = sum(_response_wins(r) for r in census)
-    threshold = log_count(TAU, PAPER_COMBINATIONS)
+    threshold = histograms.log_count(TAU, PAPER_COMBINATIONS)
     full = max(r["epsilon"] for r in rows if r["figure"] == "4b" and r["response"] > 0.999)
     return (
         f"At {TAU} records and the paper's {PAPER_COMBINATIONS} combinations, randomised response "

@@ -20,13 +20,7 @@ import numpy as np
 from ldpopt.core import exact, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures.channel import (
-    full_support,
-    inverse_information,
-    matrix_of,
-    right_inverse,
-    square_matrix,
-)
+from ldpopt.measures import channel
 from ldpopt.measures.losses import Divergence, divergence_of
 
 LOSSES = ("f-divergence", "mse", "tv")
@@ -38,8 +32,8 @@ def phi_matrix(W: Any) -> Array:
 
     For a broad mechanism W⁻¹ is the right inverse of least variance at the uniform distribution.
     """
-    matrix = matrix_of(W)
-    return matrix @ right_inverse(matrix, matrix.mean(axis=0)) ** 2
+    matrix = channel.matrix_of(W)
+    return matrix @ channel.right_inverse(matrix, matrix.mean(axis=0)) ** 2
 
 
 def phi(W: Any) -> float:
@@ -50,8 +44,8 @@ def phi(W: Any) -> float:
     >>> phi([[1, 0], [0, 1]])
     2.0
     """
-    matrix = matrix_of(W)
-    return float(np.trace(inverse_information(matrix, matrix.sum(axis=0))))
+    matrix = channel.matrix_of(W)
+    return float(np.trace(channel.inverse_information(matrix, matrix.sum(axis=0))))
 
 
 def second_moments(W: Any, p: Any) -> Array:
@@ -59,9 +53,9 @@ def second_moments(W: Any, p: Any) -> Array:
 
     n·Var of an efficient estimate of p_k is ν₂ₖ − p_k².
     """
-    matrix = matrix_of(W)
-    prior = full_support("p", p, len(matrix))
-    return np.diag(inverse_information(matrix, prior @ matrix)).copy()
+    matrix = channel.matrix_of(W)
+    prior = channel.full_support("p", p, len(matrix))
+    return np.diag(channel.inverse_information(matrix, prior @ matrix)).copy()
 
 
 def moments(W: Any, p: Any, order: int) -> Array:
@@ -74,10 +68,10 @@ def moments(W: Any, p: Any, order: int) -> Array:
         p: the distribution of the inputs, all entries positive.
         order: ρ, at least 1.
     """
-    matrix = square_matrix(W)
-    prior = full_support("p", p, len(matrix))
+    matrix = channel.square_matrix(W)
+    prior = channel.full_support("p", p, len(matrix))
     power = validate.whole_number("order", order, 1)
-    return prior @ matrix @ right_inverse(matrix, prior @ matrix) ** power
+    return prior @ matrix @ channel.right_inverse(matrix, prior @ matrix) ** power
 
 
 def step_moments(epsilon: float, p: Any, order: int) -> Array:
@@ -92,7 +86,7 @@ def step_moments(epsilon: float, p: Any, order: int) -> Array:
     """
     prior = validate.distribution("p", p)
     k, E = len(prior), math.exp(validate.epsilon(epsilon))
-    prior = full_support("p", prior, k)
+    prior = channel.full_support("p", prior, k)
     if order == 1:
         return prior
     if order == 2:
@@ -114,7 +108,7 @@ def alpha(W: Any, p: Any, loss: str) -> float:
         p: the distribution to be learnt, all entries positive.
         loss: "f-divergence" (Kullback–Leibler, Hellinger, χ², triangular: all the same), "mse" or "tv".
     """
-    prior = full_support("p", p, len(matrix_of(W)))
+    prior = channel.full_support("p", p, len(channel.matrix_of(W)))
     return alpha_of(second_moments(W, prior), prior, loss)
 
 
@@ -151,8 +145,8 @@ def expansion_coefficients(W: Any, p: Any) -> Coefficients:
 
     Pastore and Gastpar 2021, (17a)–(17c); corrected in (17b): ν₂/ν₁ for ν₂/ν₃.
     """
-    matrix = square_matrix(W)
-    prior = full_support("p", p, len(matrix))
+    matrix = channel.square_matrix(W)
+    prior = channel.full_support("p", p, len(matrix))
     nu2, nu3 = (moments(matrix, prior, order) for order in (2, 3))
     ratio = nu2 / prior
     return Coefficients(
@@ -180,7 +174,7 @@ def expansion(W: Any, p: Any, n: float, loss: str | Divergence) -> float:
     if f is not None:
         A, B, C = expansion_coefficients(W, p)
         return A * f.second / (2 * n) + (B * f.third / 6 + C * f.fourth / 8) / n**2
-    prior = full_support("p", p, len(matrix_of(W)))
+    prior = channel.full_support("p", p, len(channel.matrix_of(W)))
     variances = second_moments(W, prior) - prior**2
     if loss == "mse":
         return float(variances.sum() / n)
@@ -285,7 +279,7 @@ def alpha_bound(p: Any, epsilon: float, loss: str) -> float:
         loss: "f-divergence", "mse" or "tv".
     """
     prior = validate.distribution("p", p)
-    prior = full_support("p", prior, validate.whole_number("k", len(prior), 2))
+    prior = channel.full_support("p", prior, validate.whole_number("k", len(prior), 2))
     validate.choice("loss", loss, LOSSES)
     source = [Fraction(x) for x in prior.tolist()]
     return float(exact.alpha_bound(source, exact.exp_above(validate.epsilon(epsilon)), loss))

@@ -13,20 +13,10 @@ from scipy.special import xlogy
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures import randomized_response_series
+from ldpopt.measures import randomized_response_series, tallies
 from ldpopt.measures.annealed_evidence import Bracket, bracket
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.measures.randomized_response_series import response_entropy, response_level
-from ldpopt.measures.tallies import (
-    EXACT_WORK,
-    Tallies,
-    chosen_method,
-    expected_log_beta,
-    log_count,
-    log_multinomial,
-    log_probabilities,
-    merged,
-)
 from ldpopt.mechanisms.listings import compositions
 from ldpopt.models.priors import Dirichlet, Prior, Pushed
 
@@ -63,21 +53,21 @@ def information_about_p(
         return information_about_p(composed, prior.base, n, method, draws, seed)
     if isinstance(prior, Dirichlet) and np.array_equal(columns, np.eye(prior.size)):
         return _unobfuscated(prior, n)
-    W, prior = lumped(merged(columns), prior)
+    W, prior = lumped(tallies.merged(columns), prior)
     if W.shape[1] == 1 or len(W) == 1:
         return Estimate(0.0)
     level = response_level(W) if isinstance(prior, Dirichlet) else None
-    log_work = log_count(n, W.shape[1]) + math.log(prior.node_count(n))
+    log_work = tallies.log_count(n, W.shape[1]) + math.log(prior.node_count(n))
     if isinstance(prior, Dirichlet) and level is not None:
         alike = math.lgamma(prior.size + 1) if prior.exchangeable else 0.0
-        shorter = max(0.0, log_count(n, prior.size) - alike) + math.log(20 * n)
-        if method != "monte-carlo" and shorter <= math.log(EXACT_WORK):
+        shorter = max(0.0, tallies.log_count(n, prior.size) - alike) + math.log(20 * n)
+        if method != "monte-carlo" and shorter <= math.log(tallies.EXACT_WORK):
             return _from_entropy(response_entropy(prior, level, n), W, prior, n)
         log_work = min(log_work, shorter)
-    if chosen_method(method, log_work, "I(Y; P)") == "exact":
+    if tallies.chosen_method(method, log_work, "I(Y; P)") == "exact":
         counts = compositions(n, W.shape[1])
-        log_p = log_probabilities(counts, W, *prior.nodes(n))
-        entropy = -float(np.exp(log_multinomial(counts) + log_p) @ log_p)
+        log_p = tallies.log_probabilities(counts, W, *prior.nodes(n))
+        entropy = -float(np.exp(tallies.log_multinomial(counts) + log_p) @ log_p)
         return _from_entropy(entropy, W, prior, n)
     return _sampled(W, prior, n, draws, seed)
 
@@ -103,7 +93,7 @@ def _unobfuscated(prior: Dirichlet, n: int) -> Estimate:
 
     Lopuhaä-Zwakenberg et al. 2019, (D.20), corrected: it prints + n H(X|P).
     """
-    value = -expected_log_beta(prior, n) - n * prior.expected_entropy()
+    value = -tallies.expected_log_beta(prior, n) - n * prior.expected_entropy()
     return Estimate(value, 10 * ROUNDING * n * prior.size, "closed-form")
 
 
@@ -134,7 +124,7 @@ def _sampled(W: Array, prior: Prior, n: int, draws: int, seed: int) -> Estimate:
 
 
 def _log_evidence(
-    W: Array, prior: Prior, points: Array, counts: Tallies, rng: np.random.Generator
+    W: Array, prior: Prior, points: Array, counts: tallies.Tallies, rng: np.random.Generator
 ) -> Bracket:
     """Compute log P(y) of every row of counts, from below and above."""
     n = int(counts[0].sum())
@@ -147,7 +137,7 @@ def _log_evidence(
         return Bracket(exact, exact)
     # Gauss quadrature with more points takes longer than annealing
     if not isinstance(prior, Dirichlet) or prior.node_count(n) <= 1e5:
-        exact = log_probabilities(counts, W, *prior.nodes(n))
+        exact = tallies.log_probabilities(counts, W, *prior.nodes(n))
         return Bracket(exact, exact)
     k, b = W.shape
     work = 10.0 * len(counts) * ANNEALING_STEPS * k * (2 * b + 2 * k)
@@ -164,7 +154,9 @@ def _log_evidence(
     return Bracket(np.concatenate([p.low for p in parts]), np.concatenate([p.high for p in parts]))
 
 
-def _controls(W: Array, prior: Prior, points: Array, counts: Tallies, given: Array) -> list[Array]:
+def _controls(
+    W: Array, prior: Prior, points: Array, counts: tallies.Tallies, given: Array
+) -> list[Array]:
     """Compute quantities of expectation 0 that vary with log P(y | P)/P(y).
 
     For few reports it is nearly log P(y | P) less its mean. For many, log P(y | P)/P(y) is about

@@ -18,21 +18,9 @@ from scipy.special import gammaln, xlogy
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.measures import randomized_response_series
+from ldpopt.measures import randomized_response_series, tallies
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.measures.randomized_response_series import ONE, Scaled, response_level
-from ldpopt.measures.tallies import (
-    Tallies,
-    chosen_method,
-    expanded,
-    log_count,
-    log_multinomial,
-    log_probabilities,
-    merged,
-    one,
-    tally_distribution,
-    times_form,
-)
 from ldpopt.mechanisms.listings import compositions
 from ldpopt.models.priors import Dirichlet, Prior
 
@@ -57,14 +45,16 @@ def information_about_tallies(
     Raises:
         InvalidInputError: the method asked for takes too many operations.
     """
-    W = merged(columns)
+    W = tallies.merged(columns)
     k, b = W.shape
     if b == 1:
         return Estimate(0.0)
-    by_reports = log_count(n, b + 1) + float(np.logaddexp(math.log(STEP), _log_grid(n, k) + math.log(k)))
-    values = np.logaddexp(log_count(n, k), math.log(prior.node_count(n)))
+    by_reports = tallies.log_count(n, b + 1) + float(
+        np.logaddexp(math.log(STEP), _log_grid(n, k) + math.log(k))
+    )
+    values = np.logaddexp(tallies.log_count(n, k), math.log(prior.node_count(n)))
     by_values = float(values) + _log_grid(n, b) + math.log(20)
-    if chosen_method(method, min(by_reports, by_values), "I(Y; T)") == "exact":
+    if tallies.chosen_method(method, min(by_reports, by_values), "I(Y; T)") == "exact":
         exact = _by_reports if by_reports <= by_values else _by_values
         return Estimate(max(exact(W, prior, n), 0.0), 10 * ROUNDING * n, "exact-enumeration")
     return _sampled(W, prior, n, draws, seed)
@@ -89,11 +79,11 @@ class Hidden(NamedTuple):
     @classmethod
     def of(cls, prior: Prior, n: int) -> Hidden:
         """Tabulate the distribution of the tallies of n values."""
-        counts, log_p = tally_distribution(prior, n)
+        counts, log_p = tallies.tally_distribution(prior, n)
         cells = tuple(counts[:, :-1].T)
         grids = [np.full((n + 1,) * (prior.size - 1), -math.inf) for _ in range(2)]
         grids[0][cells] = log_p
-        grids[1][cells] = log_p - log_multinomial(counts)
+        grids[1][cells] = log_p - tallies.log_multinomial(counts)
         return cls(*grids)
 
     def learnt(self, coefficients: Array) -> tuple[float, float]:
@@ -115,7 +105,7 @@ def _by_reports(W: Array, prior: Prior, n: int) -> float:
     for counts, coefficients in _products(W / scale, n):
         log_chance, learnt = hidden.learnt(coefficients)
         s = np.array([counts])
-        log_chance += float(log_multinomial(s)[0] + s[0] @ np.log(scale))
+        log_chance += float(tallies.log_multinomial(s)[0] + s[0] @ np.log(scale))
         total += math.exp(log_chance) * learnt
     return total
 
@@ -131,24 +121,24 @@ def _products(W: Array, n: int) -> Iterator[tuple[tuple[int, ...], Array]]:
         last = max((y for y in range(b) if counts[y]), default=0)
         for y in range(last, b):
             more = (*counts[:y], counts[y] + 1, *counts[y + 1 :])
-            yield from extend(more, left - 1, times_form(f, W[:, y]))
+            yield from extend(more, left - 1, tallies.times_form(f, W[:, y]))
 
-    yield from extend((0,) * b, n, one(k, n))
+    yield from extend((0,) * b, n, tallies.one(k, n))
 
 
 def _by_values(W: Array, prior: Prior, n: int) -> float:
     """Compute H(S) − H(S | T)."""
-    counts, log_t = tally_distribution(prior, n)
+    counts, log_t = tallies.tally_distribution(prior, n)
     given = 0.0
     for t, log_p in zip(counts, log_t, strict=True):
         q = _sum_distribution(W, t, n)
         given -= math.exp(log_p) * float(xlogy(q, q).sum())
     reports = compositions(n, W.shape[1])
-    log_s = log_multinomial(reports) + log_probabilities(reports, W, *prior.nodes(n))
+    log_s = tallies.log_multinomial(reports) + tallies.log_probabilities(reports, W, *prior.nodes(n))
     return -float(np.exp(log_s) @ log_s) - given
 
 
-def _sum_distribution(W: Array, t: Tallies, n: int) -> Array:
+def _sum_distribution(W: Array, t: tallies.Tallies, n: int) -> Array:
     """Compute the distribution of S when t_x users hold x, by FFT.
 
     It lies on the grid of the first b − 1 counts of S.
@@ -190,10 +180,10 @@ def _sampled(W: Array, prior: Prior, n: int, draws: int, seed: int) -> Estimate:
         values = _response_ratios(W, prior, beta, t, s)
     elif least == by_reports:
         hidden = Hidden.of(prior, n)
-        values = np.array([hidden.learnt(expanded(W, row)[0])[1] for row in s])
+        values = np.array([hidden.learnt(tallies.expanded(W, row)[0])[1] for row in s])
     else:
         cells = [float(_sum_distribution(W, a, n)[tuple(c[:-1])]) for a, c in zip(t, s, strict=True)]
-        marginal = log_multinomial(s) + log_probabilities(s, W, *prior.nodes(n))
+        marginal = tallies.log_multinomial(s) + tallies.log_probabilities(s, W, *prior.nodes(n))
         values = np.log(np.maximum(cells, 1e-300)) - marginal
     # the factor of the standard error. The values are skewed: for means of 100 of them, two standard
     # errors cover the truth in 92 of 100 cases.
@@ -201,17 +191,19 @@ def _sampled(W: Array, prior: Prior, n: int, draws: int, seed: int) -> Estimate:
     return Estimate(values.mean(), error + 10 * ROUNDING * n, "monte-carlo")
 
 
-def _response_ratios(W: Array, prior: Dirichlet, beta: float, t: Tallies, s: Tallies) -> Array:
+def _response_ratios(
+    W: Array, prior: Dirichlet, beta: float, t: tallies.Tallies, s: tallies.Tallies
+) -> Array:
     """Compute log P(s | t)/P(s) of each row of t and s, for randomised response."""
     aligned = s[:, np.argsort(W.argmax(axis=0))]  # the report that stands for each input
     given = [log_response(a, c, beta) for a, c in zip(t, aligned, strict=True)]
     marginal = [
         randomized_response_series.log_probability(prior, beta, c.astype(np.float64)) for c in aligned
     ]
-    return np.array(given) - np.array(marginal) - log_multinomial(aligned)
+    return np.array(given) - np.array(marginal) - tallies.log_multinomial(aligned)
 
 
-def log_response(t: Tallies, s: Tallies, beta: float) -> float:
+def log_response(t: tallies.Tallies, s: tallies.Tallies, beta: float) -> float:
     """Compute log P(s | t) of randomised response: s_x reports of x from t_x users with x.
 
     Π_x (Z + β z_x)^{t_x} has at z^s the coefficient

@@ -20,12 +20,8 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import UNIT_BITS, EnclosedMatrix, convex_from, units_down
 from ldpopt.core.validate import Array
+from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.channel import square_matrix
-from ldpopt.measures.estimation_fidelity import (
-    LOSSES,
-    alpha_of,
-    phi_matrix,
-)
 
 
 class Supremum(NamedTuple):
@@ -50,7 +46,7 @@ def worst_alpha(W: Any, p0: float, loss: str) -> Supremum:
         p0: the least entry of p, above 0 and at most 1/K.
         loss: "f-divergence", "mse" or "tv".
     """
-    Phi, (value, p) = phi_matrix(square_matrix(W)), worst_vertex(W, p0, loss)
+    Phi, (value, p) = estimation_fidelity.phi_matrix(square_matrix(W)), worst_vertex(W, p0, loss)
     bound = value
     if loss == "tv" and p0 < 1 / len(Phi):
         exact = EnclosedMatrix(
@@ -69,10 +65,10 @@ def worst_vertex(W: Any, p0: float, loss: str) -> tuple[float, Array]:
         loss: "f-divergence", "mse" or "tv".
     """
     matrix = square_matrix(W)
-    validate.choice("loss", loss, LOSSES)
+    validate.choice("loss", loss, estimation_fidelity.LOSSES)
     points = vertices(len(matrix), p0)
-    Phi = phi_matrix(matrix)
-    values = [alpha_of(p @ Phi, p, loss) for p in points]
+    Phi = estimation_fidelity.phi_matrix(matrix)
+    values = [estimation_fidelity.alpha_of(p @ Phi, p, loss) for p in points]
     best = int(np.argmax(values))
     return values[best], points[best]
 
@@ -96,7 +92,7 @@ def worst_step_alpha(k: int, epsilon: float, loss: str, p0: float) -> float:
         p0: the least entry of p.
     """
     k, E, p0 = validate.whole_number("k", k, 2), math.exp(validate.epsilon(epsilon)), floor(p0, k)
-    validate.choice("loss", loss, LOSSES)
+    validate.choice("loss", loss, estimation_fidelity.LOSSES)
     high = 1 - (k - 1) * p0
     if loss == "f-divergence":
         odds = p0 / high + high / p0
@@ -163,7 +159,7 @@ def symmetric_bound(k: int, epsilon: float, loss: str, p0: float) -> SymmetricBo
     """
     k, p0 = validate.whole_number("k", k, 2), floor(p0, k)
     epsilon = validate.epsilon(epsilon)
-    validate.choice("loss", loss, LOSSES)
+    validate.choice("loss", loss, estimation_fidelity.LOSSES)
     rests = [p0] if loss != "tv" else [p0, *(p0 + (1 / k - p0) * np.array([0.02, 0.1, 0.3, 0.6]))]
     return max(
         (_at_rest(k, epsilon, loss, float(rest)) for rest in rests), key=lambda found: found.bound

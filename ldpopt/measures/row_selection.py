@@ -11,17 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from ldpopt.core import certify
-from ldpopt.core.exact import (
-    PRICE_UNIT,
-    PriceTree,
-    SelectionRow,
-    SelectionStatement,
-    log_above,
-    released_row,
-    selection_bound,
-    selection_leakage,
-)
+from ldpopt.core import certify, exact
 from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
@@ -207,22 +197,24 @@ def _plain_rows(matrix: csr_array) -> Iterator[tuple[list[int], list[float]]]:
     return ((columns[a:b], entries[a:b]) for a, b in pairwise(ends))
 
 
-def _released_rows(matrix: csr_array) -> list[SelectionRow]:
+def _released_rows(matrix: csr_array) -> list[exact.SelectionRow]:
     """Write the rows of a mechanism as the checker reads them, each divided by its exact sum."""
-    return [released_row(*row, i) for i, row in enumerate(_plain_rows(matrix))]
+    return [exact.released_row(*row, i) for i, row in enumerate(_plain_rows(matrix))]
 
 
 def exact_value(matrix: csr_array, selection: Sequence[int] | Selection) -> float:
     """Compute log Σ_y max_g W[θ_g, y] of a mechanism, rounded down."""
-    return certify.value_below(selection_leakage(_released_rows(matrix[np.asarray(selection)])).low)
+    return certify.value_below(
+        exact.selection_leakage(_released_rows(matrix[np.asarray(selection)])).low
+    )
 
 
 def exact_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
     """Compute what a proof tree bounds for a mechanism, in nats, rounded up."""
     groups = [part.tolist() for part in members(form)]
-    question = SelectionStatement(_released_rows(form.matrix), form.matrix.shape[1], groups)
-    total = selection_bound(PriceTree().read(proof, "proof"), question)
-    return certify.value_above(log_above(Fraction(total, PRICE_UNIT)))
+    question = exact.SelectionStatement(_released_rows(form.matrix), form.matrix.shape[1], groups)
+    total = exact.selection_bound(exact.PriceTree().read(proof, "proof"), question)
+    return certify.value_above(exact.log_above(Fraction(total, exact.PRICE_UNIT)))
 
 
 def leaf(prices: Array) -> dict[str, Any]:

@@ -20,19 +20,9 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.protocol import messages
 from ldpopt.protocol.deciding import Policy, decide
 from ldpopt.protocol.faults import Fault, impostor_batch, sent_with_faults, tampered
-from ldpopt.protocol.messages import (
-    HEAD,
-    Batch,
-    Ledger,
-    batch_limits,
-    batch_size,
-    check_digest,
-    envelope_length,
-    read_decision,
-    write_decision,
-)
 from ldpopt.protocol.roles import Counted, Reader, Shuffler, User
 from ldpopt.protocol.session import (
     SIGNATURE,
@@ -107,11 +97,11 @@ def run_users(line: Line, start: dict[str, Any]) -> None:
         line.say(
             "sent", refusals + _send_round(willing, this, ports, faults, start["patience"], reporter)
         )
-        ledger = Ledger.from_json(line.expect("ledger"), this)
+        ledger = messages.Ledger.from_json(line.expect("ledger"), this)
         line.say("checked", sorted(ledger.missing({u.number: u.salts for u in willing}).items()))
         if this.number == 2:
             return
-        decided = read_decision(line.expect("decision"), this)
+        decided = messages.read_decision(line.expect("decision"), this)
         if decided is None:
             return
         this, refusals = decided, []
@@ -186,7 +176,7 @@ def run_shuffler(line: Line, start: dict[str, Any]) -> None:
             raise ProtocolError(f"the {this.reader} did not take the batch: {rejected}") from None
         if not this.signed(session.keys[this.reader].signing, receipt, "receipt", batch.head):
             raise ProtocolError(f"the receipt for the batch is not the {this.reader}'s")
-        decided = read_decision(line.expect("decision"), this) if this.number == 1 else None
+        decided = messages.read_decision(line.expect("decision"), this) if this.number == 1 else None
         if decided is None:
             reporter.finish("shuffler")
             return
@@ -225,7 +215,7 @@ def _collect(line: Line, shuffler: Shuffler, this: Round, reporter: Reporter, pa
 
 def _receiver(shuffler: Shuffler, this: Round) -> Serve:
     """Serve a connection of users: take frames to its end, then sign a receipt for all of them."""
-    longest, most = envelope_length(this), 2 * this.session.members
+    longest, most = messages.envelope_length(this), 2 * this.session.members
 
     def serve(file: BinaryIO, put: Put, keep: Keep) -> None:
         digest, frames = hashlib.sha256(), 0
@@ -256,7 +246,7 @@ def run_curator(line: Line, start: dict[str, Any]) -> None:
     if (asked := start["policy"]) is not None:
         weights = asked["weights"] and tuple(asked["weights"])
         decision = decide(columns, len(counted.ledger.users), Policy(**asked | {"weights": weights}))
-    line.say("decision", write_decision(decision, this, curator.key))
+    line.say("decision", messages.write_decision(decision, this, curator.key))
     reporter.finish("curator")
 
 
@@ -265,7 +255,7 @@ def run_analyst(line: Line, start: dict[str, Any]) -> None:
     analyst, reporter = Reader(), Reporter(line)
     line.say("keys", [key.hex() for key in analyst.keys])
     session = Session.from_json(line.expect("session"))
-    second = read_decision(line.expect("decision"), Round(session))
+    second = messages.read_decision(line.expect("decision"), Round(session))
     if second is not None:
         counted = _count(line, analyst, second, reporter, start["patience"])
         line.say("rows", [[*row, n] for row, n in counted.columns[0].items()])
@@ -276,12 +266,14 @@ def _count(line: Line, reader: Reader, this: Round, reporter: Reporter, patience
     """Accept the shuffler's batch, ignoring other callers; publish the ledger."""
 
     def serve(file: BinaryIO, put: Put, keep: Keep) -> None:
-        head = read_frame(file, HEAD) or b""
-        longest, widest = batch_limits(batch_size(head, this), this)
+        head = read_frame(file, messages.HEAD) or b""
+        longest, widest = messages.batch_limits(messages.batch_size(head, this), this)
         keep()  # the shuffler signed the head: its batch may take long
         records = read_frame(file, longest) or b""
-        batch = Batch(head, records, tuple(read_frame(file, widest) or b"" for _ in range(this.slots)))
-        check_digest(batch)
+        batch = messages.Batch(
+            head, records, tuple(read_frame(file, widest) or b"" for _ in range(this.slots))
+        )
+        messages.check_digest(batch)
         write_frame(file, this.sign(reader.key, "receipt", head))
         file.flush()
         put(batch)

@@ -14,17 +14,7 @@ from typing import NamedTuple
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.protocol.messages import (
-    Batch,
-    Ledger,
-    Record,
-    envelope,
-    open_batch,
-    open_envelope,
-    read_note,
-    write_batch,
-    write_note,
-)
+from ldpopt.protocol import messages
 from ldpopt.protocol.sealing import Opener, SealError
 from ldpopt.protocol.session import (
     REDACTED,
@@ -104,7 +94,9 @@ class User:
         """Seal and sign this user's notes."""
         self.salts = tuple(secrets.token_bytes(SALT) for _ in range(this.slots))
         contents = zip(self.salts, self.contents(this), strict=True)
-        return envelope(self.number, [write_note(s, c, this) for s, c in contents], this, self.key)
+        return messages.envelope(
+            self.number, [messages.write_note(s, c, this) for s, c in contents], this, self.key
+        )
 
 
 def registration(nonce: bytes) -> bytes:
@@ -127,7 +119,7 @@ class Shuffler(Role):
     def begin(self, this: Round) -> None:
         """Forget the last round."""
         self._round = this
-        self._records: dict[int, Record] = {}
+        self._records: dict[int, messages.Record] = {}
         self._slots: list[list[bytes]] = [[] for _ in range(this.slots)]
 
     @property
@@ -141,7 +133,7 @@ class Shuffler(Role):
         Raises:
             RejectedError: it is malformed, forged, replayed, or the second of its user.
         """
-        record, sealed = open_envelope(message, self._round, self.opener)
+        record, sealed = messages.open_envelope(message, self._round, self.opener)
         if record.user in self._records:
             raise RejectedError("duplicated", f"user {record.user}: a second envelope")
         self._records[record.user] = record
@@ -165,10 +157,10 @@ class Shuffler(Role):
             secrets.SystemRandom().shuffle(slot)
         return self._slots
 
-    def batch(self, slots: Sequence[Sequence[bytes]]) -> Batch:
+    def batch(self, slots: Sequence[Sequence[bytes]]) -> messages.Batch:
         """Sign the mixed notes for their reader."""
         joined = [b"".join(slot) for slot in slots]
-        return write_batch(list(self._records.values()), joined, self._round, self.key)
+        return messages.write_batch(list(self._records.values()), joined, self._round, self.key)
 
 
 class Counted(NamedTuple):
@@ -180,13 +172,13 @@ class Counted(NamedTuple):
     """
 
     columns: list[Counter[tuple[str, ...]]]
-    ledger: Ledger
+    ledger: messages.Ledger
 
 
 class Reader(Role):
     """Curator and analyst: open the notes of a batch and count."""
 
-    def count(self, batch: Batch, this: Round, notice: Notice, progress: Progress) -> Counted:
+    def count(self, batch: messages.Batch, this: Round, notice: Notice, progress: Progress) -> Counted:
         """Count the notes that can be read, and pass an incident to ``notice`` for every other one.
 
         Args:
@@ -199,7 +191,7 @@ class Reader(Role):
             RejectedError: the shuffler did not sign this batch, or names users who did not take part.
             ProtocolError: the shuffler added notes of its own.
         """
-        users, slots = open_batch(batch, this)
+        users, slots = messages.open_batch(batch, this)
         columns, salts, done = [], [], 0
         for number, notes in enumerate(slots):
             column: Counter[tuple[str, ...]] = Counter()
@@ -226,14 +218,14 @@ class Reader(Role):
                 notice(Incident(this.reader, "dropped", detail))
             columns.append(column)
             salts.append(b"".join(sorted(seen)))
-        return Counted(columns, Ledger(tuple(users), tuple(salts)))
+        return Counted(columns, messages.Ledger(tuple(users), tuple(salts)))
 
     def _read(self, sealed: bytes, this: Round, slot: int) -> tuple[bytes, tuple[str, ...]]:
         try:
             plain = self.opener.open(sealed, this.context("note", slot))
         except SealError:
             raise RejectedError("malformed", "a note that does not open") from None
-        return read_note(plain, this)
+        return messages.read_note(plain, this)
 
 
 def _place(this: Round, slot: int) -> str:

@@ -19,12 +19,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem, Uncertainty
 from ldpopt.core.rounding import percent
 from ldpopt.core.validate import Array
-from ldpopt.measures.frequency_intervals import (
-    are_solved,
-    confidence_intervals,
-    unbiased,
-    unbiased_weights,
-)
+from ldpopt.measures import frequency_intervals
 from ldpopt.measures.information_metrics import mutual_information
 from ldpopt.mechanisms.randomizer import (
     BITS,
@@ -178,14 +173,16 @@ class Matrix(Randomizer):
         functionals, W = _stacked(columns), self.mechanism.matrix
         used = W[:, W.any(axis=0)]
         law = likely @ used
-        a = unbiased_weights(used, functionals, law)
+        a = frequency_intervals.unbiased_weights(used, functionals, law)
         spread = np.maximum((a**2) @ law - (functionals @ likely) ** 2, 0.0)
-        return _split(np.where(are_solved(used, functionals, a), spread, math.inf), columns)
+        return _split(
+            np.where(frequency_intervals.are_solved(used, functionals, a), spread, math.inf), columns
+        )
 
     def moments(self, tally: Indices, columns: Sequence[Column]) -> list[Moments]:
         """Estimate by the mean of an a with W a = c; the variance is that of the reports' a."""
         n = self.reported(tally)
-        found, a = unbiased(self.mechanism.matrix, tally, _stacked(columns))
+        found, a = frequency_intervals.unbiased(self.mechanism.matrix, tally, _stacked(columns))
         centred = (a - found.mean[:, None]) * np.sqrt(tally / max(n - 1, 1) / n)
         parts = [_split(part, columns) for part in (*found, centred)]
         return [
@@ -205,7 +202,7 @@ class Matrix(Randomizer):
             level: the probability with which all ranges hold.
         """
         C = _stacked(columns)[np.concatenate(free)]
-        found = confidence_intervals(self.mechanism.matrix, tally, C, level)
+        found = frequency_intervals.confidence_intervals(self.mechanism.matrix, tally, C, level)
         return found.low, found.high, found.explained
 
     def information(self, p: Array) -> float:

@@ -17,13 +17,7 @@ from ldpopt.mechanisms.encodings import SubsetSelection
 from ldpopt.mechanisms.randomizer import WorstReport
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.robust_fidelity import RobustFidelity
-from ldpopt.release.accuracy import (
-    Accuracy,
-    accuracies,
-    column_groups,
-    data_accuracies,
-    query_rows,
-)
+from ldpopt.release import accuracy
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.levels_of_secrecy import in_words
@@ -92,11 +86,11 @@ def plain_ldp(made: Design, queries: Sequence[str] = ()) -> str:
     if not (made.question.sensitive or made.question.secrecy):
         return ""
     counts, n = made.question.counts, made.rows
-    rows = query_rows(made.domain, queries)
+    rows = accuracy.query_rows(made.domain, queries)
     asked = RobustFidelity(made.question.epsilon, (counts / n).reshape(-1, 1), rows)
     found = released(asked, answer_for(asked, gap=PLAIN_GAP))
     assert found is not None
-    parts = accuracies(found, counts, made.domain, queries)
+    parts = accuracy.accuracies(found, counts, made.domain, queries)
     own = ", ".join(f"{part.name} {margin(part, n)}" for part in parts[:MOST_NAMED])
     return f"hiding every value alike, at the same level, would give {own}"
 
@@ -165,7 +159,7 @@ def promise_of(made: AnyDesign, method: str) -> str:
 def outcome(made: Design, queries: Sequence[str] = ()) -> str:
     """Say how precisely the reports of as many rows as the table's give the frequencies, or the mean."""
     n, counts, domain = made.rows, made.question.counts, made.domain
-    raw = data_accuracies(counts, domain, queries)
+    raw = accuracy.data_accuracies(counts, domain, queries)
     parts = sorted(made.accuracy(queries), key=lambda part: -part.margin(n))
     alone = {part.name: margin(part, n).removesuffix(" points") for part in raw}
     known = [
@@ -182,7 +176,9 @@ def outcome(made: Design, queries: Sequence[str] = ()) -> str:
 def _lost(made: Design, queries: Sequence[str]) -> str:
     """Name the values that the reports of the table's rows do not tell from ones that never occur."""
     p, lost = made.question.p_hat.ravel(), []
-    for group, part in zip(column_groups(made.domain, queries), made.accuracy(queries), strict=True):
+    for group, part in zip(
+        accuracy.column_groups(made.domain, queries), made.accuracy(queries), strict=True
+    ):
         if part.unit is None:
             shares, errors = group.values.weights @ p, margins(part.variances, made.rows)
             rare = (
@@ -212,16 +208,16 @@ def advice(made: Design, queries: Sequence[str] = ()) -> str:
     return "" if known else "; for frequencies design without --for and --method"
 
 
-def _selected(part: Accuracy, made: Design, n: float) -> float:
+def _selected(part: accuracy.Accuracy, made: Design, n: float) -> float:
     """Compute roughly the margin ± of n reports about the column alone, by subset selection."""
     k = len(part.variances)
     if k == 1:
         return math.inf
     once = SubsetSelection.best(k, made.promise.epsilon).variance([1 / k] * k, 1)
-    return Accuracy(part.name, once).margin(n)
+    return accuracy.Accuracy(part.name, once).margin(n)
 
 
-def margin(part: Accuracy, n: float) -> str:
+def margin(part: accuracy.Accuracy, n: float) -> str:
     """Say ± of the frequency that is known least, in points (a hundredth each), or ± of the mean.
 
     >>> import numpy as np
@@ -254,7 +250,7 @@ def published(made: Design) -> str:
     moments = published_moments(made.promise.epsilon, x)
     unit = float(np.ptp(column.points))
     found = (
-        f"{name} {margin(Accuracy('', np.array([(p @ square - (p @ x) ** 2) / 4]), unit), n)}"
+        f"{name} {margin(accuracy.Accuracy('', np.array([(p @ square - (p @ x) ** 2) / 4]), unit), n)}"
         for name, square in moments.items()
     )
     return f"by published mechanisms {', '.join(found)}"

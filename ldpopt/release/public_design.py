@@ -18,17 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ldpopt.core import exact
 from ldpopt.core.errors import LdpoptError, RefutedFileError, UnreadableFileError
-from ldpopt.core.exact import (
-    MOST_EPSILON,
-    PROMISES,
-    RECOVERABLE,
-    SECONDS,
-    TablePromise,
-    content_digest,
-    public_digest,
-    table_promise,
-)
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Measure, Uncertainty
@@ -75,9 +66,9 @@ class Promise:
     sensitive: tuple[int, ...] = ()
     secrecy: tuple[tuple[float | None, ...], ...] = ()
 
-    def notion(self, domain: Domain) -> TablePromise | None:
+    def notion(self, domain: Domain) -> exact.TablePromise | None:
         """Return the notion of privacy that is promised; None where every secret is hidden."""
-        return table_promise({**self.to_json(), "domain": domain.to_json()})
+        return exact.table_promise({**self.to_json(), "domain": domain.to_json()})
 
     @property
     def total(self) -> float:
@@ -117,7 +108,7 @@ class Released(ABC):
     @cached_property
     def kept(self) -> Measured | None:
         """What the mechanism uses of the notion that is promised; None where every secret is hidden."""
-        asked: TablePromise | None = self.promise.notion(self.domain)
+        asked: exact.TablePromise | None = self.promise.notion(self.domain)
         if asked is None:
             return None
         notion, part = Privacy.read(asked.notion), asked.part(self.inputs)
@@ -204,7 +195,7 @@ class PublicDesign(Released):
     @property
     def universal(self) -> bool:
         """Whether the mechanism alone proves the promise: whatever the distribution of the data."""
-        return all(claim.holds for claim in self.verification.claims if claim.what in PROMISES)
+        return all(claim.holds for claim in self.verification.claims if claim.what in exact.PROMISES)
 
     @property
     def proven(self) -> float | None:
@@ -232,7 +223,7 @@ class PublicDesign(Released):
     @cached_property
     def verification(self) -> Verification:
         """What the independent checker says of the claims."""
-        return verify_within(self.to_json(), SECONDS) if self.decided is None else self.decided
+        return verify_within(self.to_json(), exact.SECONDS) if self.decided is None else self.decided
 
     @cached_property
     def fingerprint(self) -> str:
@@ -248,7 +239,7 @@ class PublicDesign(Released):
     def identity(self) -> str:
         """The SHA-256 of the mechanism with its labels alone, whatever is promised of it."""
         document = self.to_json()
-        return content_digest([document["mechanism"], document[SECTION]["domain"]])
+        return exact.content_digest([document["mechanism"], document[SECTION]["domain"]])
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of the public file."""
@@ -259,7 +250,7 @@ class PublicDesign(Released):
             section["salt"] = self.salt
         stated = {self.randomizer.form: self.randomizer.to_json()}
         document = {"format": 1, SECTION: section, "mechanism": stated}
-        section["digest"] = public_digest(document)
+        section["digest"] = exact.public_digest(document)
         return document
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -277,12 +268,14 @@ def published(randomizer: Randomizer, domain: Domain, promise: Promise) -> Publi
     """
     width = domain.shape[1]
     how = randomizer.recoverable(width, promise.method, promise.epsilon)
-    said = how if how in RECOVERABLE else None
+    said = how if how in exact.RECOVERABLE else None
     made = PublicDesign(FORMS[randomizer.form](randomizer.to_json()), domain, promise, None, said)
     level = made.universal_level.level
-    tried = (promise.epsilon, level * (1 + ROUNDING), level * (1 + 1e3 * ROUNDING), MOST_EPSILON)
+    tried = (promise.epsilon, level * (1 + ROUNDING), level * (1 + 1e3 * ROUNDING), exact.MOST_EPSILON)
     found = (
-        float(stated) for stated in tried if stated <= MOST_EPSILON and randomizer.hides(stated, width)
+        float(stated)
+        for stated in tried
+        if stated <= exact.MOST_EPSILON and randomizer.hides(stated, width)
     )
     return replace(made, level=next(found, None))
 

@@ -12,15 +12,8 @@ from ldpopt.core.errors import FailedError, LdpoptError, UndecidedFileError, Unr
 from ldpopt.core.exact import SECONDS
 from ldpopt.core.files import file_digest
 from ldpopt.core.form import Status
+from ldpopt.engine import verifying
 from ldpopt.engine.result import Result
-from ldpopt.engine.verifying import (
-    Verification,
-    read_document,
-    stated,
-    verify_document,
-    verify_within,
-    within,
-)
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import load_design
 from ldpopt.release.public_design import PublicDesign, load_public
@@ -39,7 +32,7 @@ class Loaded(NamedTuple):
     path: str
     digest: str
     content: Design | Result
-    verification: Verification
+    verification: verifying.Verification
     complaint: str = ""
     internal: bool = False
     """Whether the file has the counts of a table."""
@@ -61,16 +54,16 @@ class Published(NamedTuple):
     path: str
     digest: str
     content: PublicDesign
-    verification: Verification
+    verification: verifying.Verification
 
 
 def read_public(path: str | os.PathLike[str], seconds: float = SECONDS) -> Published:
     """Read a public mechanism and let the checker decide its claims within so many seconds."""
     name = os.fspath(path)
     digest = file_digest(Path(name))
-    document = read_document(name)
-    decided = verify_within(document, seconds)
-    with within(seconds):
+    document = verifying.read_document(name)
+    decided = verifying.verify_within(document, seconds)
+    with verifying.within(seconds):
         content = replace(load_public(name, document), decided=decided)  # not asked again by the audit
         return Published(name, digest, content, decided)
 
@@ -92,7 +85,7 @@ def _states_table(params: Any) -> bool:
 def read(path: str | os.PathLike[str], seconds: float = SECONDS) -> Loaded:
     """Read a result or design file and let the checker decide its claims within so many seconds."""
     name = os.fspath(path)
-    document = read_document(name)
+    document = verifying.read_document(name)
     try:
         digest = file_digest(Path(name))
         loaded = _read(name, document, digest, seconds)._replace(internal=is_internal(document))
@@ -109,20 +102,20 @@ def read(path: str | os.PathLike[str], seconds: float = SECONDS) -> Loaded:
 
 def _read(name: str, document: dict[str, Any], digest: str, seconds: float) -> Loaded:
     try:
-        with within(seconds):
+        with verifying.within(seconds):
             content = load_design(name, document) if "design" in document else Result.from_json(document)
     except UndecidedFileError:
         raise
     except LdpoptError as error:
-        verification = verify_document(document, budget=seconds)
+        verification = verifying.verify_document(document, budget=seconds)
         if verification:
             raise
         rest = Result.from_json({**document, "mechanism": None, "answer": None})
         return Loaded(name, digest, rest, verification, str(error))
     result = content.result if isinstance(content, Design) else content
     silent = result.status in NOTHING_FOUND and result.answer is None
-    silent = silent or stated(result.problem) is None
-    decided = Verification(()) if silent else verify_within(document, seconds)
+    silent = silent or verifying.stated(result.problem) is None
+    decided = verifying.Verification(()) if silent else verifying.verify_within(document, seconds)
     if isinstance(content, Design):
         content = replace(content, decided=decided)  # the audit does not ask the checker again
     return Loaded(name, digest, content, decided)

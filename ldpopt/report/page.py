@@ -25,6 +25,7 @@ from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designed import Design
 from ldpopt.release.public_design import SECTION
 from ldpopt.release.release_ledger import most_about_one, releases, total
+from ldpopt.report import reproducing
 from ldpopt.report.answer import answer, plain_answer, summary
 from ldpopt.report.audit_summary import audited, certificate_audit, witness, worst_case
 from ldpopt.report.curve import Progress, trade_off_curve
@@ -32,13 +33,6 @@ from ldpopt.report.heatmap import design_heatmap, heatmap
 from ldpopt.report.loading import Loaded, Published, is_internal, read, read_public
 from ldpopt.report.registry import record
 from ldpopt.report.rendering import rendered
-from ldpopt.report.reproducing import (
-    design_commands,
-    embedded_table,
-    public_commands,
-    result_commands,
-    unsaid,
-)
 from ldpopt.report.sections import Fact, Part, Summary
 from ldpopt.report.signing import ledger, signing
 from ldpopt.report.subject import (
@@ -110,7 +104,9 @@ def described(
         audit=audit,
         audit_facts=worst_case(made) if made else certificate_audit(loaded),
         witness=witness(made) if made else None,
-        commands=design_commands(made, loaded.path) if made else result_commands(result, loaded.path),
+        commands=reproducing.design_commands(made, loaded.path)
+        if made
+        else reproducing.result_commands(result, loaded.path),
         provenance=_provenance(loaded),
         summary=summary(loaded, name),
     )
@@ -143,7 +139,7 @@ def described_public(loaded: Published, name: str, limits: Limits = UNLIMITED) -
         curve_sentence="Other methods and levels are compared on the page of the file with the counts.",
         audit=audited(loaded, limits),
         audit_facts=worst_case(made),
-        commands=public_commands(file),
+        commands=reproducing.public_commands(file),
         provenance=[Fact("File", file), Fact("SHA-256 of the file", loaded.digest)],
         summary=Summary(
             id=name,
@@ -276,11 +272,11 @@ def _provenance(loaded: Loaded) -> list[Fact]:
     made = loaded.content
     facts = [Fact("File", loaded.path), Fact("SHA-256 of the file", loaded.digest)]
     if isinstance(made, Design):
-        facts.insert(0, Fact("Not in the file", unsaid(made), "add what was given"))
+        facts.insert(0, Fact("Not in the file", reproducing.unsaid(made), "add what was given"))
         facts.append(Fact("Fingerprint of the mechanism", made.fingerprint))
         facts += _releases(loaded.path, made)
     versions = ", ".join(f"{name} {version}" for name, version in loaded.result.environment.items())
     facts.append(Fact("Computed with", versions, NOT_CHECKED))
-    if isinstance(made, Design) and (name := embedded_table(made)):
+    if isinstance(made, Design) and (name := reproducing.embedded_table(made)):
         facts.append(Fact("Data", datasets.source(), f"the embedded table {name}"))
     return facts

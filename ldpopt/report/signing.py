@@ -18,21 +18,13 @@ from ldpopt.core.exact import is_counted
 from ldpopt.core.rounding import factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.frequency_intervals import LEVEL
+from ldpopt.release import release_ledger
 from ldpopt.release.accuracy import data_accuracies
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.promises import against, caveat, guessing, hides_all, limit, margin, sensitive
 from ldpopt.release.public_design import PublicDesign
 from ldpopt.release.reconstructed_counts import NOT_AT_ALL, WORDS
-from ldpopt.release.release_ledger import (
-    ROUNDING,
-    keeps_promise,
-    most_about_one,
-    releases,
-    repetition,
-    reports_together,
-    total,
-)
 from ldpopt.report.loading import Loaded, Published
 from ldpopt.report.reproducing import embedded_table
 from ldpopt.report.sections import Fact
@@ -137,7 +129,7 @@ def _facts(path: str, digest: str, made: AnyDesign, table: Fact) -> list[Fact]:
 def ledger(path: str, made: Design) -> list[Fact]:
     """List the releases in the ledgers of the mechanism."""
 
-    found = releases(path, made)
+    found = release_ledger.releases(path, made)
     if not found:
         return [Fact("Releases", "none is in the ledger")]
     names = (f"Released on {r.date}{f' ({r.population})' * bool(r.population)}" for r in found)
@@ -148,11 +140,14 @@ def _beware(path: str, made: Design) -> Iterator[str]:
     """Warn of what the promise does not cover, and of more releases than it covers."""
     if caveat(made):
         yield f"{caveat(made)} [{NOT_CHECKED}]."
-    done, covered = most_about_one(releases(path, made)), made.promise.reports
+    done, covered = (
+        release_ledger.most_about_one(release_ledger.releases(path, made)),
+        made.promise.reports,
+    )
     if done > covered:
         yield (
             f"the ledger holds {done} releases, and the promise covers {covered}. On the same people "
-            f"they have together {total(made, done)} [{NOT_CHECKED}]."
+            f"they have together {release_ledger.total(made, done)} [{NOT_CHECKED}]."
         )
 
 
@@ -185,9 +180,9 @@ def _guards(made: AnyDesign) -> Iterator[Guard]:
     notion = _pair_guards if made.promise.secrecy else _notion_guards
     yield from _level_guards(made) if made.kept is None else notion(made)
     count, of_table = made.promise.reports + 1, isinstance(made, Design)
-    again = f"they have together {total(made, count)}"
+    again = f"they have together {release_ledger.total(made, count)}"
     if isinstance(made, Design) and made.kept is None:
-        again = repetition(made)
+        again = release_ledger.repetition(made)
     yield Guard(
         f"somebody who sees {'two' if count == 2 else count} reports about one person",
         *repeated(made, count),
@@ -224,7 +219,7 @@ def _level_guards(made: AnyDesign) -> Iterator[Guard]:
     if public is not None:
         yield Guard(f"somebody who also knows the {public.name} of the person", *informed)
         open_level = made.ldp_level
-        meant = isinstance(made, Design) and open_level > epsilon * (1 + ROUNDING)
+        meant = isinstance(made, Design) and open_level > epsilon * (1 + release_ledger.ROUNDING)
         purpose = f": {public.name} is what the reports may tell" if meant else ""
         yield Guard(
             f"somebody who wants to know the {public.name} of the person",
@@ -293,12 +288,12 @@ def _by(level: float, what: str) -> str:
 
 def measured(level: float, promised: float) -> tuple[str, bool]:
     """Say in short whether a level that no claim decides exceeds the promise, which is bad."""
-    return (MORE, True) if level > promised * (1 + ROUNDING) else (UNCHECKED, False)
+    return (MORE, True) if level > promised * (1 + release_ledger.ROUNDING) else (UNCHECKED, False)
 
 
 def repeated(made: AnyDesign, reports: int) -> tuple[str, bool]:
     """Say in short whether so many reports about one person keep the promise; no claim decides it."""
-    kept = keeps_promise(made, reports_together(made, reports))
+    kept = release_ledger.keeps_promise(made, release_ledger.reports_together(made, reports))
     return (UNCHECKED, False) if kept else (MORE, True)
 
 
