@@ -33,7 +33,6 @@ from ldpopt.release.accuracy import likely
 from ldpopt.release.column_sampling import Built, Wanted, sampled, split
 from ldpopt.release.composed_question import MOST_QUERIED, composed, too_many_rays
 from ldpopt.release.matrix_randomizer import released
-from ldpopt.release.method_summaries import SUMMARIES
 from ldpopt.release.question import MOST_CELLS, Question
 
 GOALS = ("estimates", "information")
@@ -50,7 +49,6 @@ BUILT = ("sampled", "public", "srr", "learn", "grr", "blurred", "subset")
 """Methods that are built, not searched: ``ldpopt plan`` tries them at every level."""
 QUICK = (*BUILT, "cr", "mean", "split", "queries", "average")
 """Methods for estimates from large tables; "split", "queries" or "average" has all the time left."""
-WITHOUT_COLUMNS = "is made for the columns whose frequencies are wanted, and none are named"
 
 
 class Repeats(NamedTuple):
@@ -60,29 +58,24 @@ class Repeats(NamedTuple):
     times: int
 
 
-def _always(question: Question) -> bool:
-    return True
-
-
-def _never(question: Question) -> str | None:
-    return None
+Refusal = Callable[[Question], str | None]
+"""Says why a method does not apply to a question, if it does not."""
 
 
 class Method(NamedTuple):
     """A way to design a mechanism."""
 
-    summary: str
     problem: Callable[[Question], Problem]
-    refusal: Callable[[Question], str | None] = _never
+    refusals: tuple[Refusal, ...] = ()
     solver: str = "auto"
     repeats: Repeats | None = None
     """The method that it solves many times, if it does; one solve does not show how long it takes."""
-    automatic: Callable[[Question], bool] = _always
+    automatic: Callable[[Question], bool] = lambda question: True
     """Whether ``auto`` may choose it for a question to which it applies."""
-    adds_up: bool = False
-    """Whether its mechanisms keep their level against all distributions, so that levels add up."""
+    universal: bool = False
+    """Whether its mechanisms keep their level against all distributions."""
     hides_all: bool = False
-    """Whether it hides the public columns like the secret ones."""
+    """Whether it hides the public columns like the secret ones, which is universal, too."""
     build: Callable[[Question, float, float], Array] | None = None
     """Builds its mechanism from the question, a gap and seconds, if it is not found by a solver."""
     informs: bool = True
@@ -94,6 +87,11 @@ class Method(NamedTuple):
     of_numbers: bool = False
     """Whether it is made for the mean of numbers, not for frequencies."""
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether the level of several reports is the sum of theirs."""
+        return self.universal or self.hides_all
+
     def reason(self, question: Question) -> str | None:
         """Return why it does not apply to a question, or None."""
         if question.of_numbers != self.of_numbers:
@@ -103,6 +101,10 @@ class Method(NamedTuple):
         if self.composed != question.composed:
             return "is made for another promise"
         return self.refusal(question)
+
+    def refusal(self, question: Question) -> str | None:
+        """Return the first reason of its own, or None."""
+        return next(filter(None, (refusal(question) for refusal in self.refusals)), None)
 
     def solve(self, question: Question, gap: float, seconds: float, progress: Progress | None) -> Result:
         """Answer the question of a table; a mechanism is built in half the time, proven in the rest.
@@ -132,9 +134,13 @@ class Method(NamedTuple):
         return self.solver if self.build is None else Built(self.build(question, gap, seconds / 2))
 
 
+def _robust(kind: Any, **options: Any) -> Callable[[Question], Problem]:
+    """Ask for a kind of mechanism that is private against the confidence set."""
+    return lambda question: kind(question.epsilon, **question.confidence(), **options)
+
+
 def _polyopt(question: Question, calibrate: bool = False) -> Problem:
-    width = question.merged_width()
-    return PolyOpt(question.epsilon, **question.confidence(), width=width, calibrate=calibrate)
+    return _robust(PolyOpt, width=question.merged_width(), calibrate=calibrate)(question)
 
 
 def _staircase(question: Question) -> Problem:
@@ -147,23 +153,10 @@ def _everything(question: Question) -> Problem:
     return Staircase(question.epsilon, prior=question.p_hat.ravel())
 
 
-def _too_many_inputs(question: Question) -> str | None:
-    most, k = MOST_LEARNT, question.counts.size
-    return f"is certified for {most} inputs at most, not {k}" if k > most else None
-
-
 def _queries(question: Question) -> Problem:
-    rows = question.queries
     if question.robust == "all" or not question.joint:
-        return RobustFidelity(question.epsilon, question.p_hat, rows)
-    return RobustFidelity(question.epsilon, queries=rows, **question.confidence())
-
-
-def _without_queries(question: Question) -> str | None:
-    if question.queries is None:
-        return "is made for the frequencies that are wanted, and none are named"
-    most, k = MOST_QUERIED, question.counts.size
-    return f"takes at most {most} cells, not {k}" if k > most else None
+        return RobustFidelity(question.epsilon, question.p_hat, question.queries)
+    return _robust(RobustFidelity, queries=question.queries)(question)
 
 
 def _split(question: Question, gap: float, seconds: float) -> Array:
@@ -175,56 +168,65 @@ def _sampled(question: Question, gap: float, seconds: float) -> Array:
     return sampled(question.p_hat, question.epsilon, question.queries, gap, seconds)
 
 
-def _one_column(question: Question) -> str | None:
-    if question.queries is None:
-        return WITHOUT_COLUMNS
-    if len(question.queries) == question.counts.size:
-        return "the table has one column: learn is the same"
-    return None
-
-
-def _is_narrow(question: Question) -> bool:
-    return bool(question.counts.size <= MOST_LEARNT)
-
-
-def _columns_too_wide(question: Question) -> str | None:
-    if (reason := _without_public(question)) is not None:
-        return reason
-    if question.queries is None:
-        return WITHOUT_COLUMNS
-    cells = Wanted(question.queries, question.counts.shape).cells(len(question.counts))
-    reason = f"takes at most {MOST_QUERIED} cells of the secret and one public column, not {cells}"
-    return reason if cells > MOST_QUERIED else None
-
-
 def _encoding(name: str, buckets: int | None = None) -> Method:
     """Describe an encoding of all columns together; ``auto`` takes the best where learn is worse."""
-    shown = "hadamard" if buckets == 2 else name
     return Method(
-        SUMMARIES[shown],
         lambda question: FrequencyEncoding(question.epsilon, name, question.counts.size, buckets),
         solver="best-encoding",
         automatic=lambda question: (
-            shown == "subset"
+            name == "subset"
             and not (_is_narrow(question) and few_subsets(question.counts.size, question.epsilon))
         ),
-        adds_up=True,
         hides_all=True,
         informs=False,
         most=math.inf,
     )
 
 
-def _of_numbers(name: str, prior: Callable[[Any], Array | None]) -> Method:
+def _of_numbers(prior: Callable[[Any], Array | None]) -> Method:
     """Describe a best mechanism for the mean of a number: the worst number counts, or a prior."""
     return Method(
-        SUMMARIES[name],
         lambda question: NumericMean(question.epsilon, question.counts.size, prior(question.counts)),
-        adds_up=True,
         hides_all=True,
         informs=False,
         of_numbers=True,
     )
+
+
+def _is_narrow(question: Question) -> bool:
+    return bool(question.counts.size <= MOST_LEARNT)
+
+
+def _has_at_most(most: int, words: str) -> Refusal:
+    """Refuse tables of more cells.
+
+    Args:
+        most: how many a table may have.
+        words: how that is said, with both numbers in braces.
+    """
+
+    def refusal(question: Question) -> str | None:
+        k = question.counts.size
+        return words.format(most=most, k=k) if k > most else None
+
+    return refusal
+
+
+def _without(what: str) -> Refusal:
+    """Refuse a question that does not name the columns or frequencies that are wanted."""
+    reason = f"is made for the {what} wanted, and none are named"
+    return lambda question: reason if question.queries is None else None
+
+
+def _one_column(question: Question) -> str | None:
+    alone = len(question.queries or ()) == question.counts.size
+    return "the table has one column: learn is the same" if alone else None
+
+
+def _columns_too_wide(question: Question) -> str | None:
+    cells = Wanted(question.queries, question.counts.shape).cells(len(question.counts))
+    reason = f"takes at most {MOST_QUERIED} cells of the secret and one public column, not {cells}"
+    return reason if cells > MOST_QUERIED else None
 
 
 def _without_public(question: Question) -> str | None:
@@ -239,115 +241,84 @@ def _without_set(question: Question) -> str | None:
 
 def _too_many_reports(question: Question) -> str | None:
     a1, a2 = question.counts.shape
-    if math.log(1 + a2) * a1 > math.log(MOST_REPORTS):
-        return f"would have {1 + a2}^{a1} different reports, more than {MOST_REPORTS}"
-    return _without_set(question)
+    reason = f"would have {1 + a2}^{a1} different reports, more than {MOST_REPORTS}"
+    return reason if math.log(1 + a2) * a1 > math.log(MOST_REPORTS) else None
 
 
 def _too_large(question: Question) -> str | None:
     a1, a2 = question.counts.shape
     secrets, cells = RobustOptimum.most_secrets, RobustOptimum.most_inputs
-    if a1 > secrets or a1 * a2 > cells:
-        return f"takes at most {secrets} secrets and {cells} cells, not {a1} and {a1 * a2}"
-    return _without_set(question)
-
-
-def _public_column(question: Question) -> Problem:
-    return PolyOpt(question.epsilon, **question.confidence(), calibrate=True)
+    reason = f"takes at most {secrets} secrets and {cells} cells, not {a1} and {a1 * a2}"
+    return reason if a1 > secrets or a1 * a2 > cells else None
 
 
 def _tells_too_much(question: Question) -> str | None:
-    if (reason := _without_set(question)) is not None:
-        return reason
-    if question.public_level > question.epsilon:
-        return f"the public values as they are have the level {question.public_level:.4g} of the secret"
-    return None
+    reason = f"the public values as they are have the level {question.public_level:.4g} of the secret"
+    return reason if question.public_level > question.epsilon else None
 
 
 def _tells_little(question: Question) -> str | None:
-    if (reason := _without_set(question)) is not None:
-        return reason
-    if question.counts.size > MOST_BLURRED:
-        return f"takes at most {MOST_BLURRED} cells, not {question.counts.size}"
-    if question.public_level <= question.epsilon:
-        return f"the public values as they are stay within the level [{NOT_CHECKED}]: public is better"
-    return None
+    reason = f"the public values as they are stay within the level [{NOT_CHECKED}]: public is better"
+    return reason if question.public_level <= question.epsilon else None
 
 
+_public_column = _robust(PolyOpt, calibrate=True)
 METHODS: dict[str, Method] = {
     "optimum": Method(
-        SUMMARIES["optimum"],
-        lambda question: RobustOptimum(question.epsilon, **question.confidence()),
-        _too_large,
+        _robust(RobustOptimum),
+        (_too_large, _without_set),
         automatic=lambda question: question.width is None and question.counts.size <= MOST_PROVEN,
     ),
-    "polyopt": Method(SUMMARIES["polyopt"], _polyopt, _without_set),
+    "polyopt": Method(_polyopt, (_without_set,)),
     "calibrated": Method(
-        SUMMARIES["calibrated"],
         lambda question: _polyopt(question, calibrate=True),
-        _without_set,
+        (_without_set,),
         repeats=Repeats("polyopt", STEPS + 2),
     ),
-    "staircase": Method(SUMMARIES["staircase"], _staircase, adds_up=True),
+    "staircase": Method(_staircase, universal=True),
     "srr": Method(
-        SUMMARIES["srr"],
-        _staircase,
-        _without_public,
-        "randomized-response",
-        automatic=_is_narrow,
-        adds_up=True,
+        _staircase, (_without_public,), "randomized-response", automatic=_is_narrow, universal=True
     ),
-    "ir": Method(
-        SUMMARIES["ir"],
-        lambda question: IndependentReporting(question.epsilon, **question.confidence(), calibrate=True),
-        _without_set,
-    ),
-    "cr": Method(
-        SUMMARIES["cr"],
-        lambda question: GRRConditional(question.epsilon, **question.confidence(), calibrate=True),
-        _without_set,
-        automatic=_is_narrow,
-    ),
-    "ue": Method(
-        SUMMARIES["ue"],
-        lambda question: UEConditional(question.epsilon, **question.confidence(), calibrate=True),
-        _too_many_reports,
-    ),
-    "ldp": Method(SUMMARIES["ldp"], _everything, _without_public, adds_up=True, hides_all=True),
+    "ir": Method(_robust(IndependentReporting, calibrate=True), (_without_set,)),
+    "cr": Method(_robust(GRRConditional, calibrate=True), (_without_set,), automatic=_is_narrow),
+    "ue": Method(_robust(UEConditional, calibrate=True), (_too_many_reports, _without_set)),
+    "ldp": Method(_everything, (_without_public,), hides_all=True),
     "learn": Method(
-        SUMMARIES["learn"],
         lambda question: BroadFidelity(question.epsilon, question.counts.size),
-        _too_many_inputs,
+        (_has_at_most(MOST_LEARNT, "is certified for {most} inputs at most, not {k}"),),
         "restricted-designs",
-        adds_up=True,
         hides_all=True,
     ),
-    "queries": Method(SUMMARIES["queries"], _queries, _without_queries),
-    "composed": Method(SUMMARIES["composed"], composed, too_many_rays, composed=True),
-    "public": Method(SUMMARIES["public"], _public_column, _tells_too_much, "public-column"),
+    "queries": Method(
+        _queries,
+        (
+            _without("frequencies that are"),
+            _has_at_most(MOST_QUERIED, "takes at most {most} cells, not {k}"),
+        ),
+    ),
+    "composed": Method(composed, (too_many_rays,), composed=True),
+    "public": Method(_public_column, (_without_set, _tells_too_much), "public-column"),
     "blurred": Method(
-        SUMMARIES["blurred"], _public_column, _tells_little, "public-column", automatic=_is_narrow
-    ),
-    "grr": Method(
-        SUMMARIES["grr"],
-        _everything,
-        solver="randomized-response",
+        _public_column,
+        (_without_set, _has_at_most(MOST_BLURRED, "takes at most {most} cells, not {k}"), _tells_little),
+        "public-column",
         automatic=_is_narrow,
-        adds_up=True,
-        hides_all=True,
     ),
+    "grr": Method(_everything, (), "randomized-response", automatic=_is_narrow, hides_all=True),
     "sampled": Method(
-        SUMMARIES["sampled"], _everything, _one_column, adds_up=True, hides_all=True, build=_sampled
+        _everything,
+        (_without("columns whose frequencies are"), _one_column),
+        hides_all=True,
+        build=_sampled,
     ),
     "split": Method(
-        SUMMARIES["split"],
         lambda question: _staircase(question) if question.robust == "all" else _public_column(question),
-        _columns_too_wide,
+        (_without_public, _without("columns whose frequencies are"), _columns_too_wide),
         automatic=lambda question: question.counts.size > MOST_QUERIED,
         build=_split,
     ),
-    "mean": _of_numbers("mean", lambda counts: None),
-    "average": _of_numbers("average", likely),
+    "mean": _of_numbers(lambda counts: None),
+    "average": _of_numbers(likely),
     **{name: _encoding(name) for name in ENCODINGS},
     "hadamard": _encoding("hashing", 2),
 }

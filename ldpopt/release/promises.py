@@ -22,6 +22,7 @@ from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.levels_of_secrecy import in_words
 from ldpopt.release.matrix_randomizer import released
+from ldpopt.release.method_summaries import SUMMARIES
 from ldpopt.release.methods import METHODS
 
 FAR_BETTER = 2.0
@@ -99,10 +100,10 @@ def method(made: Design) -> str:
     """Say what the method does, and how its mechanism was changed to allow several reports."""
     way, reports = METHODS[made.method], made.question.reports
     if reports == 1:
-        return f"{made.method}: {way.summary}"
+        return f"{made.method}: {SUMMARIES[made.method]}"
     mixed = "then mixed with a constant release as far as needed"
     how = "at a share of the level" if way.adds_up else mixed
-    return f"{made.method}: {way.summary}; {how}, for {reports} reports"
+    return f"{made.method}: {SUMMARIES[made.method]}; {how}, for {reports} reports"
 
 
 def against(made: AnyDesign) -> str:

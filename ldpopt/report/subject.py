@@ -8,7 +8,7 @@ from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release import promises
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
-from ldpopt.release.methods import METHODS
+from ldpopt.release.method_summaries import SUMMARIES
 from ldpopt.release.promises import hides_all, holds_for, tells_public
 from ldpopt.release.public_design import PublicDesign
 from ldpopt.report.loading import Loaded, Published
@@ -108,7 +108,7 @@ def design_question(made: AnyDesign) -> list[Fact]:
     if isinstance(made, Design):
         table, how = Fact("Table", f"{made.rows:,} rows"), promises.method(made)
     else:
-        known = f": {METHODS[method].summary}" if method in METHODS else ""
+        known = f": {SUMMARIES[method]}" if method in SUMMARIES else ""
         table, how = Fact("Table", NO_COUNTS, made.recovery), f"{method}{known}"
     return [
         Fact("Secret", values(made.domain.secret)),

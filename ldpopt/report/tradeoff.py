@@ -23,6 +23,7 @@ from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.accuracy import query_rows
 from ldpopt.release.designed import Design
+from ldpopt.release.method_summaries import SUMMARIES
 from ldpopt.release.methods import METHODS, MOST_ROWS, Repeats, applicable
 from ldpopt.release.question import Question
 
@@ -138,7 +139,7 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
     reasons = applicable(question)
     tasks = {
         name: _Task(
-            method.summary, _at_level(question, name), _worth(made, name, columns), method.repeats
+            SUMMARIES[name], _at_level(question, name), _worth(made, name, columns), method.repeats
         )
         for name, method in METHODS.items()
         if name == made.method

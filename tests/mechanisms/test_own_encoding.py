@@ -97,7 +97,7 @@ from ldpopt.release.planning import plan
 from ldpopt.release.method_summaries import SUMMARIES
 
 assert [*SUMMARIES] == [*METHODS]
-assert METHODS["single"].summary == "one cell, the own one more probably than others"
+assert SUMMARIES["single"] == "one cell, the own one more probably than others"
 rng = np.random.default_rng(5)
 table = {
     "illness": rng.choice(["a", "b", "c", "d"], 4000, p=[0.5, 0.3, 0.15, 0.05]).tolist(),
