@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.files import PathName
 from ldpopt.core.problem import Subject
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED, read_document, within
@@ -18,7 +18,7 @@ from ldpopt.measures.repeated_reports import RepeatedLevel, composed_level
 from ldpopt.release.designing import AnyDesign, read_design
 from ldpopt.release.public_design import SECTION, PublicDesign, load_public
 
-Audited = AnyDesign | Result | str | os.PathLike[str]
+Audited = AnyDesign | Result | PathName
 
 
 def loaded(design: Audited) -> AnyDesign | Result:

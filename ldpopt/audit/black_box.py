@@ -22,15 +22,14 @@ from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.quantiles import chi2_tail, greatest_share, least_share, normal_quantile
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 
-Indices = NDArray[np.int64]
+Indices = Whole
 Sample = Callable[[Indices], Indices]
 """A black box: input indices in, one report index for each out."""
 

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.problem import Subject, Uncertainty
 from ldpopt.core.rounding import at_least, at_most, in_full, plain_number
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 from ldpopt.measures import information_metrics, leakage
 from ldpopt.measures.repeated_reports import together
 from ldpopt.measures.rldp_level import Level, level_given_public, rldp_level
@@ -205,7 +204,7 @@ def _level(of: Subject, key: str, name: str, level: Level, meaning: str) -> Meas
     return Measured(key, name, level.level, "nats", meaning, detail=witness_in_words(of, level))
 
 
-def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) -> Iterator[Measured]:
+def data_measures(of: Subject, question: Question, counts: Whole) -> Iterator[Measured]:
     """Measure the levels for a table, and whether it differs from the design's table by chance.
 
     The promise is about the distribution that the design's table is a sample of. The frequencies of

@@ -77,7 +77,18 @@ def contest_rows(contests: Iterable[Contest], seconds: float) -> Iterator[list[R
         rows: list[Row] = []
         ours: Any = None
         for contender in contest.contenders:
-            row = _empty_row(contest, contender)
+            absent = contender.module and not is_here(contender.module.split(".")[0])
+            row: Row = {
+                "task": contest.task,
+                "instance": contest.label,
+                "method": contender.name,
+                "seconds": None,
+                "ratio": None,
+                "difference": None,
+                "unit": contest.unit,
+                "agrees": None,
+                "reason": "absent" if absent else contender.refusal,
+            }
             rows.append(row)
             if row["reason"]:
                 continue
@@ -104,21 +115,6 @@ def contest_rows(contests: Iterable[Contest], seconds: float) -> Iterator[list[R
 def is_here(package: str) -> bool:
     """Return whether a package can be imported."""
     return importlib.util.find_spec(package) is not None
-
-
-def _empty_row(contest: Contest, contender: Contender) -> Row:
-    absent = contender.module and not is_here(contender.module.split(".")[0])
-    return {
-        "task": contest.task,
-        "instance": contest.label,
-        "method": contender.name,
-        "seconds": None,
-        "ratio": None,
-        "difference": None,
-        "unit": contest.unit,
-        "agrees": None,
-        "reason": "absent" if absent else contender.refusal,
-    }
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:

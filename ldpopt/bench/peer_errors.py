@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ldpopt.bench.comparison import OURS, is_here
 from ldpopt.bench.peers import clipped
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 from ldpopt.engine.sweep import Row
 from ldpopt.measures.numeric_report_variance import published_moments
 from ldpopt.mechanisms.randomizer import Values, seeded_words
@@ -38,7 +38,7 @@ CURATOR = "curator: geometric noise"
 MARGINS, CELLS, GIVEN, MEAN = "two margins", "cells", "cells, second column told", "mean"
 """The questions."""
 
-Codes = NDArray[np.int64]
+Codes = Whole
 Estimates = Callable[[], Array]
 """Makes and counts the reports of all rows once."""
 

@@ -12,14 +12,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpopt.bench.comparison import OURS, Contender, Contest, same
 from ldpopt.core.certify import repair
 from ldpopt.core.errors import SolverError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 from ldpopt.engine.solving import solve
 from ldpopt.measures.estimators import invert
 from ldpopt.mechanisms.catalogue import randomized_response
@@ -31,7 +30,6 @@ from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.statistic_leakage import StatisticLeakage
 from ldpopt.release.matrix_randomizer import Matrix
 
-Whole = NDArray[np.int64]
 Answer = Callable[[], Any]
 
 MOST_LISTED = 16

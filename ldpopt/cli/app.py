@@ -86,7 +86,11 @@ def describe(
 def run(words: list[str]) -> int:
     """Run one command and return its exit code; :mod:`ldpopt.core.ending` answers its errors."""
     if COMPLETE in os.environ:  # a shell asks what may come next
-        return _completions()
+        try:
+            get_command(application()).main(prog_name="ldpopt")
+        except SystemExit as end:
+            return int(end.code or 0)
+        return ExitCode.DONE
     words = words or ["--help"]
     named = words[:1] if words[0] in COMMANDS else COMMANDS
     program = get_command(application(named))
@@ -97,14 +101,6 @@ def run(words: list[str]) -> int:
         return end.exit_code
     except typer.TyperException as error:
         return fail(_usage(error), ExitCode.BAD_INPUT)
-    return ExitCode.DONE
-
-
-def _completions() -> int:
-    try:
-        get_command(application()).main(prog_name="ldpopt")
-    except SystemExit as end:
-        return int(end.code or 0)
     return ExitCode.DONE
 
 

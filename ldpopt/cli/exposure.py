@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ldpopt.cli import options as given
 from ldpopt.cli.terminal import check_output, print_facts, print_table, tell, watching
 from ldpopt.core.exact import EXIT_CODES
-
-if TYPE_CHECKING:
-    from ldpopt.release.safe_columns import Exposed
 
 
 def exposure(
@@ -62,7 +59,7 @@ def exposure(
     from ldpopt.core.limits import Limits
 
     limits = Limits.within(time_limit)
-    from ldpopt.release.safe_columns import exposed
+    from ldpopt.release.safe_columns import exposed, exposure_in_words, rows_in_words
 
     if out is not None:
         check_output(out, force, table)
@@ -86,21 +83,15 @@ def exposure(
     if as_json:
         print(json.dumps(found.to_json(), allow_nan=False))
     else:
-        _print_exposure(found)
+        rows: list[tuple[object, ...]] = [
+            (name, f"{values:,}", rows_in_words(alone, found.rows), name in found.released)
+            for name, values, alone in zip(found.columns, found.values, found.alone, strict=True)
+        ]
+        print_table(("column", "values", "exposed by it alone", "chosen"), rows, left=("column",))
+        print_facts(exposure_in_words(found))
     if out is not None:
         from ldpopt.report.exposure_page import write_page
 
         write_page(found, out)
         tell(f"wrote {out}")
     raise typer.Exit(EXIT_CODES[verdict])
-
-
-def _print_exposure(found: Exposed) -> None:
-    from ldpopt.release.safe_columns import exposure_in_words, rows_in_words
-
-    rows: list[tuple[object, ...]] = [
-        (name, f"{values:,}", rows_in_words(alone, found.rows), name in found.released)
-        for name, values, alone in zip(found.columns, found.values, found.alone, strict=True)
-    ]
-    print_table(("column", "values", "exposed by it alone", "chosen"), rows, left=("column",))
-    print_facts(exposure_in_words(found))

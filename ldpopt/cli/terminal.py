@@ -22,7 +22,7 @@ from rich.text import Text
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import EXIT_CODES, printable
-from ldpopt.core.files import save_figure
+from ldpopt.core.files import PathName, save_figure
 from ldpopt.core.form import relative_gap
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def cell(value: Any, digits: int = 4) -> str:
     return printable(str(value))
 
 
-def check_output(path: Path, force: bool, *inputs: str | os.PathLike[str]) -> None:
+def check_output(path: Path, force: bool, *inputs: PathName) -> None:
     """Refuse, before the work begins, an output that cannot be written or would replace a file.
 
     Args:
@@ -189,7 +189,7 @@ def check_output(path: Path, force: bool, *inputs: str | os.PathLike[str]) -> No
         raise InvalidInputError(f"cannot write {path}: it exists; choose another name, or --force")
 
 
-def check_picture(path: Path, force: bool, *inputs: str | os.PathLike[str]) -> None:
+def check_picture(path: Path, force: bool, *inputs: PathName) -> None:
     """Refuse as :func:`check_output` does, and a path that names no format of pictures.
 
     Args:

@@ -18,11 +18,12 @@ from ldpopt.core.errors import InvalidInputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+PathName = str | os.PathLike[str]
 READABLE, PRIVATE = 0o644, 0o600
 """Modes of files: everybody reads, the owner writes; nobody but the owner reads."""
 
 
-def write_whole(path: str | os.PathLike[str], text: str, mode: int = READABLE) -> None:
+def write_whole(path: PathName, text: str, mode: int = READABLE) -> None:
     """Write a file so that nobody ever sees half of it.
 
     Args:
@@ -38,7 +39,7 @@ def write_whole(path: str | os.PathLike[str], text: str, mode: int = READABLE) -
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str], mode: int = READABLE) -> Iterator[Path]:
+def whole_file(path: PathName, mode: int = READABLE) -> Iterator[Path]:
     """Yield a draft beside the file, which replaces the file in the end.
 
     If anything goes wrong, the draft is removed and the file stays as it was.
@@ -65,7 +66,7 @@ def _draft_of(target: Path) -> Path:
     return target.with_name(f".{target.name}.{secrets.token_hex(4)}")
 
 
-def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float) -> None:
+def save_figure(figure: Figure, path: PathName, dpi: float) -> None:
     """Write a figure whole or not at all, in the format that the ending of its name says.
 
     Args:
@@ -89,7 +90,7 @@ def file_digest(path: Path) -> str:
 
 
 @contextmanager
-def whole_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole_directory(path: PathName) -> Iterator[Path]:
     """Yield a draft of a directory, which gets its name in the end; one that exists is refused.
 
     If anything goes wrong, the draft is removed with all that is in it.
@@ -116,7 +117,7 @@ def _refusal(error: OSError) -> str:
 
 
 @contextmanager
-def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+def locked(path: PathName) -> Iterator[None]:
     """Wait until no other process works on a file, then keep other processes waiting.
 
     The lock is a hidden file beside it, which is removed in the end. If a process is killed, its lock

@@ -34,6 +34,7 @@ class Cleaned:
 
 
 Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
 
 SUM_TOLERANCE = float(EXACT_SUM_TOLERANCE)
 """How far the sum of a distribution may be from 1 before it is refused."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import Curve, curves, distinct, grid, save, where
+from ldpopt.experiments import study
 from ldpopt.measures.asymptotics import unobfuscated_utility
 from ldpopt.measures.information_metrics import (
     asymptotic_utility,
@@ -19,13 +17,13 @@ from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.models.priors import Dirichlet
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List randomised response on three values, priors with α = 1/2, 2, 5, growing n."""
     counts = (5, 10, 20, 80) if quick else (5, 10, 20, 40, 80, 160, 320, 10_000, 1_000_000)
-    return grid(alpha=(0.5, 2.0, 5.0), a=(3,), epsilon=(2.0,), n=counts)
+    return study.grid(alpha=(0.5, 2.0, 5.0), a=(3,), epsilon=(2.0,), n=counts)
 
 
-def measure(alpha: float, a: int, epsilon: float, n: int) -> Row:
+def measure(alpha: float, a: int, epsilon: float, n: int) -> study.Row:
     """Compute the utilities of n users and what (6.3), (6.4) and (6.5) say about them; (6.2) is 1 here.
 
     (6.5) reads 1 − U ~ 2 (C − U^as)/log n; the tally utility (6.3) tends to 1/2 as the rank is a.
@@ -47,31 +45,31 @@ def measure(alpha: float, a: int, epsilon: float, n: int) -> Row:
     }
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw the distance to the limit, on logarithmic axes."""
     shown = [row | {"off": abs(row["distance"])} for row in rows]
     lines = [
-        Curve("off", style, f"Dirichlet prior, α = {alpha:g}", {"alpha": alpha}, {"ms": 4})
+        study.Curve("off", style, f"Dirichlet prior, α = {alpha:g}", {"alpha": alpha}, {"ms": 4})
         for alpha, style in ((0.5, "o-"), (2.0, "s--"), (5.0, "^-."))
     ]
     title = "Randomised response, a = {a}, ε = {epsilon:g}: distance to the limit (6.4)"
     labels = "number of users n", "|digit utility − (½ log n + asymptotic utility)|"
-    figure, (axes,) = curves(shown, "n", lines, *labels, title=title, scale="log log", height=3.7)
-    counts = sorted(distinct(rows, "n"))
+    figure, (axes,) = study.curves(shown, "n", lines, *labels, title=title, scale="log log", height=3.7)
+    counts = sorted(study.distinct(rows, "n"))
     axes.set_xticks(counts, [str(n) for n in counts])
     axes.set_yticks([0.05, 0.1, 0.2, 0.5, 1], ["0.05", "0.1", "0.2", "0.5", "1"])
     axes.minorticks_off()
-    return [save(figure, out / "asymptotic-convergence.svg")]
+    return [study.save(figure, out / "asymptotic-convergence.svg")]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the distances at the largest n."""
     n = max(row["n"] for row in rows)
-    last = [f"{abs(row['distance']):.2g} for α = {row['alpha']:g}" for row in where(rows, n=n)]
+    last = [f"{abs(row['distance']):.2g} for α = {row['alpha']:g}" for row in study.where(rows, n=n)]
     shares = [
         f"{row['distribution_utility']:.3f} ({row['distribution_predicted']:.3f} by (6.5)) for "
         f"α = {row['alpha']:g}"
-        for row in where(rows, n=n)
+        for row in study.where(rows, n=n)
     ]
     return (
         f"At n = {n} the digit utility is off its limit by {', '.join(last)}: under Jeffreys' prior, "
@@ -80,4 +78,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("asymptotic-convergence", points, measure, draw, conclude)
+EXPERIMENT = study.Experiment("asymptotic-convergence", points, measure, draw, conclude)

@@ -8,7 +8,6 @@ the worst joint distribution.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -18,8 +17,7 @@ from matplotlib.axes import Axes
 from ldpopt.core.forms.searches import ThresholdSearch
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import grid, panels, save, where
+from ldpopt.experiments import study
 from ldpopt.measures.exposure import exposure, exposure_curve
 from ldpopt.measures.exposure_from_marginals import best_choice
 from ldpopt.problems.composition_bound import CompositionBound
@@ -33,13 +31,13 @@ LINES: dict[str, tuple[str, str, str, Literal["pre", "post"]]] = {
 }
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List the first two, three and four columns against a range of thresholds."""
     thresholds = [float(f"{t:.6g}") for t in np.geomspace(1e-4, 0.5, 4 if quick else 23)]
-    return grid(features=(2, 3) if quick else (2, 3, 4), threshold=thresholds)
+    return study.grid(features=(2, 3) if quick else (2, 3, 4), threshold=thresholds)
 
 
-def measure(features: int, threshold: float) -> Row:
+def measure(features: int, threshold: float) -> study.Row:
     """Compute the truth and every bound."""
     data = adult_features()
     names = data.joint_names[:features]
@@ -59,16 +57,16 @@ def measure(features: int, threshold: float) -> Row:
     }
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw single columns, then a panel per number of columns."""
     numbers = sorted({row["features"] for row in rows})
-    figure, axes = panels(1 + len(numbers), height=3.1)
+    figure, axes = study.panels(1 + len(numbers), height=3.1)
     _single(axes[0])
     for axis, number in zip(axes[1:], numbers, strict=True):
-        _panel(axis, where(rows, features=number))
+        _panel(axis, study.where(rows, features=number))
     for axis in axes[::2]:
         axis.set_ylabel("exposure Q(t)")
-    return [save(figure, out / "exposure-adult.svg")]
+    return [study.save(figure, out / "exposure-adult.svg")]
 
 
 def _single(axis: Axes) -> None:
@@ -88,7 +86,7 @@ def _steps(p: Array) -> tuple[Array, Array]:
     )
 
 
-def _panel(axis: Axes, rows: list[Row]) -> None:
+def _panel(axis: Axes, rows: list[study.Row]) -> None:
     """Draw the true exposure with all its steps.
 
     A bound is measured at some thresholds; as the exposure grows with t, an upper bound holds down to
@@ -105,7 +103,7 @@ def _panel(axis: Axes, rows: list[Row]) -> None:
     axis.set_title(", ".join(names), fontsize=10)
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State how much tighter the bounds are."""
     useful = [row for row in rows if 0 < row["proven"] and row["printed"] < 1]
     ratios = [row["printed"] / row["proven"] for row in useful]
@@ -119,4 +117,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("exposure-adult", points, measure, draw, conclude, panel="features")
+EXPERIMENT = study.Experiment("exposure-adult", points, measure, draw, conclude, panel="features")

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
 from ldpopt.engine.solving import solve
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import Curve, curves, distinct, grid, save, where
+from ldpopt.experiments import study
 from ldpopt.problems.feature_release import FeatureRelease
 from ldpopt.tables.datasets import adult_features
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List budgets against thresholds, exact and greedy."""
     features = ["sex", "income", "race", "workclass", "marital_status", "relationship"]
-    return grid(
+    return study.grid(
         threshold=(1e-3,) if quick else (1e-3, 1e-4),
         budget=(0.01, 0.1, 0.3) if quick else (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5),
         solver=("subset-branch", "subset-greedy"),
@@ -24,7 +22,7 @@ def points(quick: bool) -> Iterable[Point]:
     )
 
 
-def measure(threshold: float, budget: float, solver: str, features: list[str]) -> Row:
+def measure(threshold: float, budget: float, solver: str, features: list[str]) -> study.Row:
     """Solve with a feature's entropy as its weight: what a user's value tells on average, in nats."""
     data = adult_features()
     marginals = [data.marginal(name) for name in features]
@@ -39,25 +37,27 @@ def measure(threshold: float, budget: float, solver: str, features: list[str]) -
     }
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw released weight against the budget."""
     solvers = (("subset-branch", "o-", "exact"), ("subset-greedy", "x--", "greedy"))
     lines = [
-        Curve("weight", f"C{i}{style}", f"t = {t:g}, {name}", {"threshold": t, "solver": solver})
-        for i, t in enumerate(sorted(distinct(rows, "threshold")))
+        study.Curve("weight", f"C{i}{style}", f"t = {t:g}, {name}", {"threshold": t, "solver": solver})
+        for i, t in enumerate(sorted(study.distinct(rows, "threshold")))
         for solver, style, name in solvers
     ]
     labels = "budget: fraction of users that may be exposed", "entropy of the released features (nats)"
-    figure, _ = curves(rows, "budget", lines, *labels, scale="log linear", height=4.0)
-    return [save(figure, out / "feature-release-adult.svg", 2)]
+    figure, _ = study.curves(rows, "budget", lines, *labels, scale="log linear", height=4.0)
+    return [study.save(figure, out / "feature-release-adult.svg", 2)]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State where greedy loses."""
-    best = {(r["threshold"], r["budget"]): r["weight"] for r in where(rows, solver="subset-branch")}
-    greedy = where(rows, solver="subset-greedy")
+    best = {
+        (r["threshold"], r["budget"]): r["weight"] for r in study.where(rows, solver="subset-branch")
+    }
+    greedy = study.where(rows, solver="subset-greedy")
     worse = sum(r["weight"] < best[r["threshold"], r["budget"]] - 1e-9 for r in greedy)
     return f"Greedy releases less than the exact choice at {worse} of {len(greedy)} settings."
 
 
-EXPERIMENT = Experiment("feature-release-adult", points, measure, draw, conclude)
+EXPERIMENT = study.Experiment("feature-release-adult", points, measure, draw, conclude)

@@ -9,15 +9,13 @@ to the limits (20a)–(20c).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import coloured, curves, grid, save, where
+from ldpopt.experiments import study
 from ldpopt.measures import estimation_fidelity, losses
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 
@@ -26,13 +24,13 @@ LOSSES = {"kl": "f-divergence", "mse": "mse", "tv": "tv"}
 """Each loss of the figure with the α that is its limit."""
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List ε = 0.1 and 1, sample sizes on a logarithmic grid."""
     sizes = map(round, np.geomspace(2, 45, 5) if quick else np.geomspace(2, 1e5, 24))
-    return grid(epsilon=(0.1, 1.0), n=sizes, loss=LOSSES, seed=(0,))
+    return study.grid(epsilon=(0.1, 1.0), n=sizes, loss=LOSSES, seed=(0,))
 
 
-def measure(epsilon: float, n: int, loss: str, seed: int) -> Row:
+def measure(epsilon: float, n: int, loss: str, seed: int) -> study.Row:
     """Compute the expected loss with and without privacy, its expansion, and the limit of the ratio."""
     W = step_mechanism(len(P), epsilon)
     ml, mmse = (losses.expected_loss(W, P, n, loss, e, seed=seed) for e in ("ml", "mmse"))
@@ -50,7 +48,7 @@ def measure(epsilon: float, n: int, loss: str, seed: int) -> Row:
     }
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw Figure 2, losses and expansions, and Figure 3, ratios and limits."""
     lines = (("ml", "-", "ML"), ("mmse", ":", "MMSE"), ("expansion", "--", "expansion"))
     ratios = (("ratio_ml", "-", "ML"), ("ratio_mmse", ":", "MMSE"), ("alpha", "--", "limit α"))
@@ -60,11 +58,11 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     ]
 
 
-def _panels(rows: list[Row], shown: Any, label: str, path: Path) -> Path:
-    lines = coloured("loss", LOSSES, shown)
+def _panels(rows: list[study.Row], shown: Any, label: str, path: Path) -> Path:
+    lines = study.coloured("loss", LOSSES, shown)
     title = f"step mechanism, K = {len(P)}, ε = {{epsilon:g}}"
     labels = "number of reports n", label
-    figure, panels = curves(rows, "n", lines, *labels, title=title, scale="log log", height=3.6)
+    figure, panels = study.curves(rows, "n", lines, *labels, title=title, scale="log log", height=3.6)
     short = max(row["n"] for row in rows) < 1000
     for axes in panels:
         if label == "expected loss":  # the expansions start far above every possible loss
@@ -79,15 +77,15 @@ def _panels(rows: list[Row], shown: Any, label: str, path: Path) -> Path:
             axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     for axes in panels[1:]:
         axes.set_ylabel("")
-    return save(figure, path)
+    return study.save(figure, path)
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State how far the last sample size still is from the limit."""
     last = max(row["n"] for row in rows)
     parts = [
         f"ε = {row['epsilon']:g}, {row['loss']}: ratio {row['ratio_ml']:.4g}, limit {row['alpha']:.4g}"
-        for row in where(rows, n=last)
+        for row in study.where(rows, n=last)
     ]
     return (
         f"At n = {last} (ML against the limit α of Pastore and Gastpar 2021, (20a)–(20c)): "
@@ -96,6 +94,6 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = study.Experiment(
     "fidelity-convergence", points, measure, draw, conclude, panel="epsilon", method="loss"
 )

@@ -8,28 +8,26 @@ Lemma 11.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from ldpopt.engine.solving import solve
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import coloured, curves, grid, rounded, save
+from ldpopt.experiments import study
 from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.minimax import worst_step_alpha
 from ldpopt.problems.minimax_fidelity import MinimaxFidelity
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List K, p0 as a share of 1/K, loss and level; the paper's K and p0 are in its figures only."""
-    levels = rounded(np.geomspace(0.1, 5, 3 if quick else 9))
+    levels = study.rounded(np.geomspace(0.1, 5, 3 if quick else 9))
     for k in (7, 13) if quick else (5, 13, 21):
         least = [round(share / k, 9) for share in (0.5, 0.1)]
-        yield from grid(k=(k,), p0=least, loss=estimation_fidelity.LOSSES, epsilon=levels)
+        yield from study.grid(k=(k,), p0=least, loss=estimation_fidelity.LOSSES, epsilon=levels)
 
 
-def measure(k: int, p0: float, loss: str, epsilon: float) -> Row:
+def measure(k: int, p0: float, loss: str, epsilon: float) -> study.Row:
     """Compute the supremum of the step mechanism, of the best design, and the lower bound."""
     result = solve(MinimaxFidelity(epsilon, k, p0, loss), "designs")
     return {
@@ -60,7 +58,7 @@ def printed_bound(k: int, epsilon: float, loss: str, p0: float) -> float:
     return max((phi - 1) / k, root * root) / (k - 1)
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw one panel per (K, p0): the upper bounds of Figure 7, the lower bounds of Figure 9."""
     upper = (("step", "-", "step"), ("design", ":", "best design"))
     lower = (("bound", "-", "proven here"), ("printed", "--", "as printed"))
@@ -70,16 +68,16 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     ]
 
 
-def _figure(rows: list[Row], shown: tuple[tuple[str, str, str], ...], path: Path) -> Path:
-    lines = coloured("loss", estimation_fidelity.LOSSES, shown)
+def _figure(rows: list[study.Row], shown: tuple[tuple[str, str, str], ...], path: Path) -> Path:
+    lines = study.coloured("loss", estimation_fidelity.LOSSES, shown)
     labels = "ε (nats)", "worst α"
-    figure, _ = curves(
+    figure, _ = study.curves(
         rows, "epsilon", lines, *labels, title="K = {k}, p0 = {p0:.3g}", scale="log log", height=2.7
     )
-    return save(figure, path)
+    return study.save(figure, path)
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State where a design closes the gap."""
     closed = [row for row in rows if row["status"] == "optimal"]
     exact = [row for row in rows if row["loss"] != "tv"]  # (43) is an upper bound of the supremum
@@ -96,4 +94,6 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("fidelity-minimax", points, measure, draw, conclude, panel="k", method="loss")
+EXPERIMENT = study.Experiment(
+    "fidelity-minimax", points, measure, draw, conclude, panel="k", method="loss"
+)

@@ -7,23 +7,21 @@ for large K.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import Curve, curves, distinct, grid, save, where
+from ldpopt.experiments import study
 from ldpopt.measures import estimation_fidelity
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List ε and K on a logarithmic grid, until the curves of ε = 10 near their asymptotes, too."""
     sizes = np.unique(np.geomspace(2, 1e6, 10 if quick else 50).round().astype(int)).tolist()
-    return grid(epsilon=(0.1, 1.0, 2.5, 5.0, 10.0), k=sizes)
+    return study.grid(epsilon=(0.1, 1.0, 2.5, 5.0, 10.0), k=sizes)
 
 
-def measure(epsilon: float, k: int) -> Row:
+def measure(epsilon: float, k: int) -> study.Row:
     """Evaluate the step mechanism, the best subset selection and both bounds, all in closed form."""
     size = estimation_fidelity.block_size(k, epsilon)
     return {
@@ -35,30 +33,30 @@ def measure(epsilon: float, k: int) -> Row:
     }
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw φ against K, one colour per ε."""
     shown = {"step": "step mechanism", "best": "optimum = φ*", "printed_bound": "Lemma 11 as printed"}
-    styles, levels = ("-", "o", ":"), sorted(distinct(rows, "epsilon"))
+    styles, levels = ("-", "o", ":"), sorted(study.distinct(rows, "epsilon"))
     lines = [
-        Curve(column, f"C{color}{style}", "", {"epsilon": epsilon}, {"ms": 3})
+        study.Curve(column, f"C{color}{style}", "", {"epsilon": epsilon}, {"ms": 3})
         for color, epsilon in enumerate(levels)
         for column, style in zip(shown, styles, strict=True)
     ]
     labels = "number of inputs K", "φ"
-    figure, (axes,) = curves(rows, "k", lines, *labels, scale="log log", height=5.0)
+    figure, (axes,) = study.curves(rows, "k", lines, *labels, scale="log log", height=5.0)
     for color, epsilon in enumerate(levels):
         axes.plot([], [], f"C{color}-", label=f"ε = {epsilon:g}")
     for style, name in zip(styles, shown.values(), strict=True):
         axes.plot([], [], f"k{style}", ms=3, label=name)
-    return [save(figure, out / "fidelity-phi.svg", 2)]
+    return [study.save(figure, out / "fidelity-phi.svg", 2)]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the growth of the optimum, and where the printed bound fails."""
     broken = [row for row in rows if row["printed_bound"] > row["best"]]
     slopes = []
-    for epsilon in sorted(distinct(rows, "epsilon")):
-        one, two = where(rows, epsilon=epsilon)[-2:]
+    for epsilon in sorted(study.distinct(rows, "epsilon")):
+        one, two = study.where(rows, epsilon=epsilon)[-2:]
         step = np.log(two["k"] / one["k"])
         growth = [np.log(two[c] / one[c]) / step for c in ("step", "best")]
         slopes.append(f"ε = {epsilon:g}: step K^{growth[0]:.2f}, optimum K^{growth[1]:.2f}")
@@ -69,4 +67,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("fidelity-phi", points, measure, draw, conclude, panel="epsilon")
+EXPERIMENT = study.Experiment("fidelity-phi", points, measure, draw, conclude, panel="epsilon")

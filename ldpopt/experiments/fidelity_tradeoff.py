@@ -8,15 +8,13 @@ the Adult data, which start at 17, in as many groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import coloured, curves, grid, rounded, save
+from ldpopt.experiments import study
 from ldpopt.measures import estimation_fidelity
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.problems.fidelity import Fidelity
@@ -42,15 +40,15 @@ def source(name: str) -> Array:
     return weights / weights.sum()
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List sources, losses and levels."""
     sources = ["uniform-5", "zipf-5", "age-5"]
     sources += [] if quick else ["uniform-10", "uniform-20", "uniform-50", "age-10", "age-20", "age-50"]
-    levels = rounded(np.geomspace(0.1, 6, 5 if quick else 13))
-    return grid(source=sources, loss=estimation_fidelity.LOSSES, epsilon=levels)
+    levels = study.rounded(np.geomspace(0.1, 6, 5 if quick else 13))
+    return study.grid(source=sources, loss=estimation_fidelity.LOSSES, epsilon=levels)
 
 
-def measure(source: str, loss: str, epsilon: float) -> Row:
+def measure(source: str, loss: str, epsilon: float) -> study.Row:
     """Compute the step mechanism, the lower bounds, and the optimum where it can be proven."""
     p = _SOURCE(source)
     k = len(p)
@@ -58,7 +56,7 @@ def measure(source: str, loss: str, epsilon: float) -> Row:
         estimation_fidelity.phi_bound(k, epsilon),
         estimation_fidelity.printed_phi_bound(k, epsilon),
     )
-    row: Row = {
+    row: study.Row = {
         "step": estimation_fidelity.alpha(step_mechanism(k, epsilon), p, loss),
         "bound": estimation_fidelity.alpha_bound(p, epsilon, loss),
         "phi_bound": least,
@@ -74,9 +72,9 @@ def measure(source: str, loss: str, epsilon: float) -> Row:
 _SOURCE = source
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw α against ε, one panel per source and one colour per loss: Figure 5, then Figure 6."""
-    shown: dict[str, list[Row]] = {"uniform": [], "known": []}
+    shown: dict[str, list[study.Row]] = {"uniform": [], "known": []}
     for row in rows:
         family, _, k = row["source"].partition("-")
         shown["uniform" if family == "uniform" else "known"].append({**row, "family": family, "k": k})
@@ -84,17 +82,17 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     return [_figure(mine, path) for mine, path in named]
 
 
-def _figure(rows: list[Row], path: Path) -> Path:
+def _figure(rows: list[study.Row], path: Path) -> Path:
     columns = (("step", "-", "step"), ("bound", "--", "bound"), ("optimum", "o", "proven optimum"))
-    lines = coloured("loss", estimation_fidelity.LOSSES, columns)
+    lines = study.coloured("loss", estimation_fidelity.LOSSES, columns)
     labels = "ε (nats)", "α: times more reports"
-    figure, _ = curves(
+    figure, _ = study.curves(
         rows, "epsilon", lines, *labels, title="{family}, K = {k}", scale="log log", height=3.1
     )
-    return save(figure, path)
+    return study.save(figure, path)
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State how much the step mechanism loses, and how much better the corrected bound is."""
     solved = [row for row in rows if row["optimum"] is not None]
     worst = max(solved, key=lambda row: row["step"] / row["optimum"])
@@ -107,6 +105,6 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = study.Experiment(
     "fidelity-tradeoff", points, measure, draw, conclude, panel="source", method="loss"
 )

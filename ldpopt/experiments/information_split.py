@@ -6,11 +6,9 @@ The three parts are the distribution P, the tallies T given P, and who has which
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import Curve, curves, grid, save
+from ldpopt.experiments import study
 from ldpopt.measures.information_decomposition import information_split
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.models.priors import Dirichlet
@@ -18,12 +16,12 @@ from ldpopt.models.priors import Dirichlet
 PARTS = {"distribution": "about P", "group": "about T given P", "individual": "about X given T"}
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List numbers of users for randomised response on three values at ε = 1, Jeffreys' prior."""
-    return grid(a=(3,), epsilon=(1.0,), n=(1, 2, 4, 8) if quick else (1, 2, 4, 8, 16, 32))
+    return study.grid(a=(3,), epsilon=(1.0,), n=(1, 2, 4, 8) if quick else (1, 2, 4, 8, 16, 32))
 
 
-def measure(a: int, epsilon: float, n: int) -> Row:
+def measure(a: int, epsilon: float, n: int) -> study.Row:
     """Compute the parts that the users hold and those that their reports give away, in nats."""
     split = information_split(randomized_response(a, epsilon), Dirichlet.jeffreys(a), n)
     return {
@@ -33,7 +31,7 @@ def measure(a: int, epsilon: float, n: int) -> Row:
     }
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw what each part is per user: held by the users, given away by the reports."""
     sides = {"users": "held by the users", "reports": "given by the reports"}
     each = [
@@ -42,17 +40,17 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         for row in rows
     ]
     lines = [
-        Curve(part, style, label, {}, {"ms": 4})
+        study.Curve(part, style, label, {}, {"ms": 4})
         for (part, label), style in zip(PARTS.items(), ("o-", "s--", "^:"), strict=True)
     ]
     labels = "users n", "nats per user"
-    figure, panels = curves(each, "n", lines, *labels, title="{side}", height=3.2)
+    figure, panels = study.curves(each, "n", lines, *labels, title="{side}", height=3.2)
     for axes in panels:
         axes.set_xscale("log", base=2)
-    return [save(figure, out / "information-split.svg")]
+    return [study.save(figure, out / "information-split.svg")]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the table at the largest n."""
     last = max(rows, key=lambda row: int(row["n"]))
     proper = sum(
@@ -69,4 +67,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("information-split", points, measure, draw, conclude)
+EXPERIMENT = study.Experiment("information-split", points, measure, draw, conclude)

@@ -7,7 +7,6 @@ starts or stops being optimal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ import numpy as np
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.rounding import at_most
 from ldpopt.engine.solving import solve
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import Curve, curves, grid, rounded, save, where
+from ldpopt.experiments import study
 from ldpopt.mechanisms.catalogue import binary_mechanism, randomized_response
 from ldpopt.problems.staircase import Staircase
 
@@ -29,14 +27,14 @@ def prior(name: str, k: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.asarray(weights / weights.sum())
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List a grid of k, prior and ε."""
-    levels = rounded(np.linspace(0.25, 5, 8 if quick else 39))
+    levels = study.rounded(np.linspace(0.25, 5, 8 if quick else 39))
     priors = ("uniform", "zipf", "geometric")
-    return grid(k=(3, 5) if quick else (3, 5, 8, 12), prior=priors, epsilon=levels)
+    return study.grid(k=(3, 5) if quick else (3, 5, 8, 12), prior=priors, epsilon=levels)
 
 
-def measure(k: int, prior: str, epsilon: float) -> Row:
+def measure(k: int, prior: str, epsilon: float) -> study.Row:
     """Compute the optimum with its proven bound, randomised response, and the best binary mechanism."""
     problem = Staircase(epsilon, prior=_PRIOR(prior, k))
     result = solve(problem)
@@ -60,7 +58,7 @@ def best_binary(problem: Staircase) -> Mechanism:
     return max(candidates, key=problem.value)
 
 
-def switches(rows: list[Row]) -> tuple[float | None, float | None]:
+def switches(rows: list[study.Row]) -> tuple[float | None, float | None]:
     """Find the largest ε where binary is still optimal, and the smallest where response is."""
     rows = sorted(rows, key=lambda row: float(row["epsilon"]))
     binary = randomized = None
@@ -75,23 +73,23 @@ def switches(rows: list[Row]) -> tuple[float | None, float | None]:
     return binary, randomized
 
 
-def _attains(row: Row, mechanism: str) -> bool:
+def _attains(row: study.Row, mechanism: str) -> bool:
     # a mechanism counts as optimal if its relative distance to the proven bound is below this
     return bool(row["bound"] - row[mechanism] <= 1e-8 * row["bound"])
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw one panel per (k, prior): the share of the optimum that each mechanism reaches."""
     shares = [
         {**row, **{name: row[name] / row["bound"] for name in ("best_binary", "randomized_response")}}
         for row in rows
     ]
     lines = [
-        Curve("best_binary", "o-", "best binary mechanism", {}, {"ms": 3}),
-        Curve("randomized_response", "s--", "randomised response", {}, {"ms": 3}),
+        study.Curve("best_binary", "o-", "best binary mechanism", {}, {"ms": 3}),
+        study.Curve("randomized_response", "s--", "randomised response", {}, {"ms": 3}),
     ]
     title, labels = "k = {k}, {prior} prior", ("ε (nats)", "share of the optimum")
-    figure, panels = curves(
+    figure, panels = study.curves(
         shares, "epsilon", lines, *labels, title=title, columns=3, sharex=True, sharey=True
     )
     for axes, curve in zip(panels, frontiers(rows), strict=True):
@@ -104,17 +102,17 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     figure.suptitle(
         "Shaded: there the mechanism is optimal (plain: binary, hatched: randomised response)"
     )
-    return [save(figure, out / "ldp-frontier.svg")]
+    return [study.save(figure, out / "ldp-frontier.svg")]
 
 
-def frontiers(rows: list[Row]) -> list[list[Row]]:
+def frontiers(rows: list[study.Row]) -> list[list[study.Row]]:
     """Group the rows by k and prior, by increasing ε."""
     ordered = sorted(rows, key=lambda row: float(row["epsilon"]))
     pairs = dict.fromkeys((row["k"], row["prior"]) for row in rows)
-    return [where(ordered, k=k, prior=prior) for k, prior in pairs]
+    return [study.where(ordered, k=k, prior=prior) for k, prior in pairs]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State where each mechanism is optimal, and how far the better of the two is below the optimum."""
     parts = []
     for curve in frontiers(rows):
@@ -132,4 +130,4 @@ def conclude(rows: list[Row]) -> str:
     return "On this grid:\n" + "\n".join(parts)
 
 
-EXPERIMENT = Experiment("ldp-frontier", points, measure, draw, conclude, panel="prior")
+EXPERIMENT = study.Experiment("ldp-frontier", points, measure, draw, conclude, panel="prior")

@@ -7,13 +7,11 @@ printed upper ones are loose; those on the distortion are Appendix H-D, correcte
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import nested, panels, save, where
+from ldpopt.experiments import study
 from ldpopt.measures.misspecified_support import MisspecifiedSupport
 from ldpopt.mechanisms.histograms import log_count
 
@@ -23,7 +21,7 @@ ENDS_WORDS = ("lower bounds", "upper bounds")
 TAU, FEASIBLE, ADDED = 5_000_000, 100, 40
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List the paper's 5 to 20 missed categories, and the whole range of both mechanisms."""
     few = 3 if quick else 13
     for missed in (5, 20) if quick else (5, 10, 15, 20):
@@ -35,7 +33,7 @@ def points(quick: bool) -> Iterable[Point]:
             yield {"mechanism": "response", "missed": missed, "offset": float(offset)}
 
 
-def measure(mechanism: str, missed: int, interval: int = 1, offset: float = 0.0) -> Row:
+def measure(mechanism: str, missed: int, interval: int = 1, offset: float = 0.0) -> study.Row:
     """Compute bounds on SML (nats) and distortion.
 
     ε is log C(τ+d−1, d−1) of the known d, plus the offset.
@@ -57,16 +55,16 @@ def measure(mechanism: str, missed: int, interval: int = 1, offset: float = 0.0)
     }
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw a row per number of missed categories.
 
     On the left both mechanisms between their bounds; on the right the difference at equal leakage,
     above zero where quantisation distorts more.
     """
     counts = sorted({row["missed"] for row in rows})
-    figure, grid = panels(2 * len(counts), height=2.6)
+    figure, grid = study.panels(2 * len(counts), height=2.6)
     for count, plain, signed in zip(counts, grid[::2], grid[1::2], strict=True):
-        pens = zip(("quantisation", "response"), ("C0", "C1"), nested(2), strict=True)
+        pens = zip(("quantisation", "response"), ("C0", "C1"), study.nested(2), strict=True)
         for mechanism, colour, pen in pens:
             for (leakage, distortion), style, word in zip(ENDS, ("-", "--"), ENDS_WORDS, strict=True):
                 curve = _curve(rows, count, mechanism, leakage, distortion)
@@ -81,20 +79,20 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         signed.set(xlabel="SML (nats)", ylabel="quantisation − response")
         for axes in (plain, signed):
             axes.set_title(f"{count} missed", fontsize=10)
-    return [save(figure, out / "leakage-bounds.svg", 2)]
+    return [study.save(figure, out / "leakage-bounds.svg", 2)]
 
 
 def _curve(
-    rows: list[Row], missed: int, mechanism: str, leakage: str, distortion: str
+    rows: list[study.Row], missed: int, mechanism: str, leakage: str, distortion: str
 ) -> tuple[list[float], list[float]]:
     """List leakage and distortion of a mechanism, by increasing leakage."""
-    own = where(rows, missed=missed, mechanism=mechanism)
+    own = study.where(rows, missed=missed, mechanism=mechanism)
     own.sort(key=lambda r: (float(r[leakage]), -float(r[distortion])))
     return [r[leakage] for r in own], [r[distortion] for r in own]
 
 
 def differences(
-    rows: list[Row], missed: int, leakage: str, distortion: str
+    rows: list[study.Row], missed: int, leakage: str, distortion: str
 ) -> tuple[list[float], list[float]]:
     """Compute how much more quantisation distorts than randomised response at equal leakage.
 
@@ -113,12 +111,12 @@ def differences(
     return sml, (np.array(own) - np.interp(sml, *other)).tolist()
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the least leakage of each mechanism, and how close the bounds are."""
     parts = []
     for count in sorted({row["missed"] for row in rows}):
         least = [
-            min(r["bound"] for r in where(rows, missed=count, mechanism=mechanism))
+            min(r["bound"] for r in study.where(rows, missed=count, mechanism=mechanism))
             for mechanism in ("quantisation", "response")
         ]
         parts.append(f"{least[0]:.2f} and {least[1]:.2f} with {count} missed")
@@ -138,6 +136,6 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = study.Experiment(
     "leakage-bounds", points, measure, draw, conclude, panel="missed", method="mechanism"
 )

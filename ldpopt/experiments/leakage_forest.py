@@ -11,7 +11,6 @@ import csv
 import gzip
 import math
 import os
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,8 @@ from matplotlib.ticker import MaxNLocator
 
 from ldpopt.core.errors import InvalidInputError, MissingDependencyError
 from ldpopt.core.validate import Array
-from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments import study
 from ldpopt.experiments.leakage_tradeoff import COLUMNS
-from ldpopt.experiments.study import nested, panels, save
 from ldpopt.mechanisms.rate_quantization import RateQuantization
 
 CELLS = 17
@@ -36,7 +34,7 @@ BUDGET = 4 * math.log(2)
 MISSED = (0, 1, 2, 5, 10, 20, 50, 100)
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List intervals of the secret's grid and added combinations, with the paper's 20 releases each."""
     size = {"rows": 1_500, "trees": 10} if quick else {"rows": 32_561, "trees": 20}
     added = (5_000,) if quick else (5_000, 20_000, 50_000, 200_000)
@@ -46,11 +44,11 @@ def points(quick: bool) -> Iterable[Point]:
             yield {"interval": interval, "added": more, "seed": seed, **size}
 
 
-def measure(interval: int, added: int, seed: int, rows: int, trees: int) -> Row:
+def measure(interval: int, added: int, seed: int, rows: int, trees: int) -> study.Row:
     """Measure the area under the ROC curve of a forest trained on one release."""
     train, test = read_census(os.environ.get("LDPOPT_ADULT", "adult.csv.gz"), rows)
     learned = train
-    found: Row = {"sml": None, "released_cell": None}
+    found: study.Row = {"sml": None, "released_cell": None}
     if interval != RAW:
         mechanism, everybody, histogram = _mechanism(rows, interval, added)
         released = mechanism.release(histogram, np.random.default_rng(seed))
@@ -162,16 +160,16 @@ def printed_bound(interval: int, missed: int, added: int, records: int, combinat
     return min(first, math.log(bins + CELLS - CELLS * stay**missed), math.log(CELLS))
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw Fig. 6, ROC curves and their areas, and Fig. 7, areas with misjudged combinations."""
     return [_draw_roc(rows, out), _draw_misjudged(rows, out)]
 
 
-def _draw_roc(rows: list[Row], out: Path) -> Path:
-    figure, (curves, areas) = panels(2, height=3.6)
+def _draw_roc(rows: list[study.Row], out: Path) -> Path:
+    figure, (curves, areas) = study.panels(2, height=3.6)
     plain = [row for row in rows if row["added"] == 0]
     intervals = list(dict.fromkeys(row["interval"] for row in plain))
-    for place, (interval, pen) in enumerate(zip(intervals, nested(len(intervals)), strict=True)):
+    for place, (interval, pen) in enumerate(zip(intervals, study.nested(len(intervals)), strict=True)):
         own = [row for row in plain if row["interval"] == interval]
         label = "original data" if interval == RAW else f"SML {own[0]['sml']:.2f} nats"
         mean = np.mean([r["roc"] for r in own], axis=0)
@@ -185,11 +183,11 @@ def _draw_roc(rows: list[Row], out: Path) -> Path:
         areas.errorbar(sml, mean_area, deviation, fmt="o-", ms=3, capsize=3)
     curves.set(xlabel="false positive rate", ylabel="true positive rate")
     areas.set(xlabel="SML (nats)", ylabel="area under the ROC curve")
-    return save(figure, out / "leakage-forest-roc.svg")
+    return study.save(figure, out / "leakage-forest-roc.svg")
 
 
-def _draw_misjudged(rows: list[Row], out: Path) -> Path:
-    figure, (by_leakage, by_missed, by_added, leakage) = panels(4, height=3.0)
+def _draw_misjudged(rows: list[study.Row], out: Path) -> Path:
+    figure, (by_leakage, by_missed, by_added, leakage) = study.panels(4, height=3.0)
     areas = {key: _spread(own) for key, own in _grouped(rows).items()}
     for axes, style, found in (
         (by_leakage, "o", [(_bound(rows, i, 5, 0), *areas[i, 0]) for i, more in areas if more == 0]),
@@ -215,28 +213,28 @@ def _draw_misjudged(rows: list[Row], out: Path) -> Path:
     leakage.set_ylabel("nats")
     for axes in (by_added, leakage):
         axes.xaxis.set_major_locator(MaxNLocator(4))
-    return save(figure, out / "leakage-forest-misjudged.svg")
+    return study.save(figure, out / "leakage-forest-misjudged.svg")
 
 
-def _grouped(rows: list[Row]) -> dict[tuple[int, int], list[Row]]:
+def _grouped(rows: list[study.Row]) -> dict[tuple[int, int], list[study.Row]]:
     """Collect the releases by interval and added combinations."""
-    found: dict[tuple[int, int], list[Row]] = {}
+    found: dict[tuple[int, int], list[study.Row]] = {}
     for row in rows:
         if row["interval"] != RAW:
             found.setdefault((row["interval"], row["added"]), []).append(row)
     return found
 
 
-def _spread(rows: list[Row]) -> tuple[float, float]:
+def _spread(rows: list[study.Row]) -> tuple[float, float]:
     areas = [row["auc"] for row in rows]
     return float(np.mean(areas)), float(np.std(areas))
 
 
-def _bound(rows: list[Row], interval: int, missed: int, added: int) -> float:
+def _bound(rows: list[study.Row], interval: int, missed: int, added: int) -> float:
     return printed_bound(interval, missed, added, rows[0]["records"], rows[0]["combinations"])
 
 
-def within_budget(rows: list[Row], missed: int) -> int | None:
+def within_budget(rows: list[study.Row], missed: int) -> int | None:
     """Find the shortest interval measured whose bound is within the budget; None if there is none.
 
     Args:
@@ -247,7 +245,7 @@ def within_budget(rows: list[Row], missed: int) -> int | None:
     return min(fit, default=None)
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the areas by leakage and with misjudged combinations."""
     grouped = _grouped(rows)
     raw = float(np.mean([row["auc"] for row in rows if row["interval"] == RAW]))
@@ -268,4 +266,6 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("leakage-forest", points, measure, draw, conclude, panel="added", draws="seed")
+EXPERIMENT = study.Experiment(
+    "leakage-forest", points, measure, draw, conclude, panel="added", draws="seed"
+)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
 from ldpopt.engine.solving import solve
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import Curve, curves, save, where
+from ldpopt.experiments import study
 from ldpopt.mechanisms.histograms import (
     HistogramMaxL,
     HistogramQuantization,
@@ -19,7 +17,7 @@ from ldpopt.problems import LeakageDesign
 MECHANISMS = {"response": "randomised response", "quantisation": "quantisation", "maxl": "MaxL"}
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List budgets log 1, log 2, …, at which quantisation can be exact."""
     spaces = [(2, 3)] if quick else [(4, 2), (3, 3), (4, 3), (5, 3), (3, 4)]
     for tau, d in spaces:
@@ -27,7 +25,7 @@ def points(quick: bool) -> Iterable[Point]:
             yield {"tau": tau, "d": d, "bins": bins}
 
 
-def measure(tau: int, d: int, bins: int) -> Row:
+def measure(tau: int, d: int, bins: int) -> study.Row:
     """Compute the optimum with its bound, and the distortion of each mechanism at the same budget."""
     budget = math.log(bins)
     best = solve(LeakageDesign(tau, d, budget))
@@ -43,22 +41,22 @@ def measure(tau: int, d: int, bins: int) -> Row:
     }
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw distortion against budget, one panel per space."""
-    lines = [Curve(key, "o--", label) for key, label in MECHANISMS.items()]
-    lines += [Curve("optimum", "k.-", "best design")]
+    lines = [study.Curve(key, "o--", label) for key, label in MECHANISMS.items()]
+    lines += [study.Curve("optimum", "k.-", "best design")]
     title = "{tau} records, {d} categories"
     labels = "leakage budget (nats)", "worst expected distortion (TV)"
-    figure, panels = curves(rows, "budget", lines, *labels, title=title, height=3.1, sharey=True)
+    figure, panels = study.curves(rows, "budget", lines, *labels, title=title, height=3.1, sharey=True)
     spaces = dict.fromkeys((row["tau"], row["d"]) for row in rows)
     for axes, (tau, d) in zip(panels, spaces, strict=True):
-        own = where(rows, tau=tau, d=d)
+        own = study.where(rows, tau=tau, d=d)
         budgets, low, high = ([r[name] for r in own] for name in ("budget", "bound", "optimum"))
         axes.fill_between(budgets, low, high, alpha=0.3)
-    return [save(figure, out / "leakage-optimum.svg", 2)]
+    return [study.save(figure, out / "leakage-optimum.svg", 2)]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the worst and the best of the paper's mechanisms, relative to the optimum."""
     inner = [row for row in rows if row["optimum"] > 1e-6 and row["budget"] > 0]
     ratios = {label: [row[key] / row["optimum"] for row in inner] for key, label in MECHANISMS.items()}
@@ -70,4 +68,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("leakage-optimum", points, measure, draw, conclude)
+EXPERIMENT = study.Experiment("leakage-optimum", points, measure, draw, conclude)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,12 @@ from scipy.sparse import vstack
 from ldpopt.core.highs import scipy_options
 from ldpopt.core.limits import Limits
 from ldpopt.engine.solving import solve
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import Curve, curves, distinct, save
+from ldpopt.experiments import study
 from ldpopt.problems import StatisticLeakage
 from ldpopt.solvers.row_selection_milp import FacilityModel
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List deterministic mechanisms of growing size, then random ones; also the LP without cuts."""
     sizes = [60, 200] if quick else [60, 120, 240, 480, 10_000, 100_000]
     slow = 60 if quick else 480
@@ -31,7 +29,7 @@ def points(quick: bool) -> Iterable[Point]:
             yield {"case": "dirichlet", "size": size, "solver": solver, "seed": 0}
 
 
-def measure(case: str, size: int, solver: str, seed: int) -> Row:
+def measure(case: str, size: int, solver: str, seed: int) -> study.Row:
     """Compute seconds, value and bound of one method on one instance of the benchmark."""
     instances = StatisticLeakage.random(size, np.random.default_rng(seed))
     problem = next(instance for label, instance in instances if label.startswith(case))
@@ -54,20 +52,20 @@ def _full_lp(problem: StatisticLeakage, limits: Limits) -> float | None:
     return float(np.log(-found.fun)) if found.fun is not None else None
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw seconds against size, one panel per case."""
     sizes = {"deterministic": "parameters (deterministic)", "dirichlet": "parameters (20 per secret)"}
     shown = [{**row, "named": sizes[row["case"]]} for row in rows]
     lines = [
-        Curve("solving", f"C{i}o-", name, {"solver": name})
-        for i, name in enumerate(distinct(rows, "solver"))
+        study.Curve("solving", f"C{i}o-", name, {"solver": name})
+        for i, name in enumerate(study.distinct(rows, "solver"))
     ]
     labels = "size", "seconds"
-    figure, _ = curves(shown, "size", lines, *labels, title="{named}", scale="log log", height=3.3)
-    return [save(figure, out / "leakage-scale.svg", 4)]
+    figure, _ = study.curves(shown, "size", lines, *labels, title="{named}", scale="log log", height=3.3)
+    return [study.save(figure, out / "leakage-scale.svg", 4)]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the two comparisons at their largest common size."""
     seconds = {(r["case"], r["solver"], r["size"]): r["solving"] for r in rows}
     size = max(s for case, solver, s in seconds if solver == "flow-networkx")
@@ -85,4 +83,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("leakage-scale", points, measure, draw, conclude)
+EXPERIMENT = study.Experiment("leakage-scale", points, measure, draw, conclude)

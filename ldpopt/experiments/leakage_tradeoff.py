@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import Curve, panels, save, where
+from ldpopt.experiments import study
 from ldpopt.mechanisms import histograms
 
 TAU = 48_842
@@ -22,7 +20,7 @@ PAPER_COMBINATIONS = 22_381
 """What Wang et al. 2024 says; no choice of columns gives it."""
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List the points of Fig. 4(a), 4(b) and 5, and those where each mechanism wins.
 
     They are numbers of secrets, levels and budgets.
@@ -41,7 +39,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(
     figure: str, d: int, secrets: int | None = None, offset: float = 0.0, interval: int = 1
-) -> Row:
+) -> study.Row:
     """Compute one point of one figure."""
     if figure == "4a":
         response = histograms.HistogramRandomizedResponse(TAU, d, 4.0, secrets)
@@ -57,7 +55,7 @@ def measure(
         }
     quantisation = histograms.HistogramQuantization(TAU, d, interval)
     budget = quantisation.sml()
-    row: Row = {
+    row: study.Row = {
         "sml": budget,
         "quantisation": quantisation.distortion(),
         "printed": 1 / 2 + (d * (interval // 2) - TAU) / (2 * TAU * (d - 1)),
@@ -68,43 +66,43 @@ def measure(
     return row
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw Fig. 4; then Fig. 5 beside the sizes at which each mechanism wins."""
-    own = {name: where(rows, figure=name) for name in ("4a", "4b", "budget", "winner")}
+    own = {name: study.where(rows, figure=name) for name in ("4a", "4b", "budget", "winner")}
     return [_draw_attribute(own, out), _draw_budget(own, out)]
 
 
-def _draw_attribute(own: dict[str, list[Row]], out: Path) -> Path:
-    figure, (secrets, level) = panels(2, height=3.2)
+def _draw_attribute(own: dict[str, list[study.Row]], out: Path) -> Path:
+    figure, (secrets, level) = study.panels(2, height=3.2)
     secrets.set_xscale("log")
-    Curve("log10_sml", "o-", "").draw(secrets, own["4a"], "secrets")
+    study.Curve("log10_sml", "o-", "").draw(secrets, own["4a"], "secrets")
     secrets.set(xlabel="number of secret values", ylabel="log10 of SML in nats")
     secrets.ticklabel_format(axis="y", useOffset=False)
     secrets.set_title("(a) response at ε = 4", fontsize=10)
-    Curve("response", "o-", "").draw(level, own["4b"], "epsilon")
+    study.Curve("response", "o-", "").draw(level, own["4b"], "epsilon")
     level.set(xlabel="attribute privacy ε (nats)", ylabel="distortion")
     level.set_title("(b) randomised response", fontsize=10)
     level.ticklabel_format(useOffset=False)
     level.xaxis.set_major_locator(MaxNLocator(4))
-    return save(figure, out / "leakage-tradeoff-attribute.svg")
+    return study.save(figure, out / "leakage-tradeoff-attribute.svg")
 
 
-def _draw_budget(own: dict[str, list[Row]], out: Path) -> Path:
-    figure, (budget, winner) = panels(2, height=3.8)
+def _draw_budget(own: dict[str, list[study.Row]], out: Path) -> Path:
+    figure, (budget, winner) = study.panels(2, height=3.8)
     for curve in (
-        Curve("response", "o-", "randomised response", {}, {"ms": 3}),
-        Curve("quantisation", "o-", "quantisation", {}, {"ms": 3}),
-        Curve("maxl", "x", "MaxL (lower bound)"),
-        Curve("printed", ":", "QM as printed"),
+        study.Curve("response", "o-", "randomised response", {}, {"ms": 3}),
+        study.Curve("quantisation", "o-", "quantisation", {}, {"ms": 3}),
+        study.Curve("maxl", "x", "MaxL (lower bound)"),
+        study.Curve("printed", ":", "QM as printed"),
     ):
         curve.draw(budget, own["budget"], "sml")
     budget.set(xlabel="SML (nats)", ylabel="distortion", ylim=(0, 1.05))
     budget.set_title(f"τ = {TAU}, d = {PAPER_COMBINATIONS}", fontsize=10)
     _draw_winner(winner, own["winner"])
-    return save(figure, out / "leakage-tradeoff-budget.svg")
+    return study.save(figure, out / "leakage-tradeoff-budget.svg")
 
 
-def _draw_winner(axes: Any, rows: list[Row]) -> None:
+def _draw_winner(axes: Any, rows: list[study.Row]) -> None:
     for won, label, mark in ((True, "response better", "o"), (False, "quantisation better", "s")):
         own = [row for row in rows if _response_wins(row) == won]
         axes.loglog([r["d"] for r in own], [r["interval"] for r in own], mark, label=label, ms=3)
@@ -116,11 +114,11 @@ def _draw_winner(axes: Any, rows: list[Row]) -> None:
     axes.set_title("who distorts less at equal SML", fontsize=10)
 
 
-def _response_wins(row: Row) -> bool:
+def _response_wins(row: study.Row) -> bool:
     return bool(row["response"] < row["quantisation"])
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State what the corrected curves say."""
     census = [r for r in rows if r["figure"] == "budget" and 0 < r["sml"] < math.log(TAU + 1)]
     ahead = sum(_response_wins(r) for r in census)
@@ -136,4 +134,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("leakage-tradeoff", points, measure, draw, conclude, panel="figure")
+EXPERIMENT = study.Experiment("leakage-tradeoff", points, measure, draw, conclude, panel="figure")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import Curve, curves, grid, rounded, save
+from ldpopt.experiments import study
 from ldpopt.measures.information_metrics import asymptotic_utility, average_privacy
 from ldpopt.models.priors import Dirichlet
 
@@ -17,12 +15,12 @@ FIRST = Mechanism([[1.0, 0.0, 0.0], [0.0, 2 / 3, 1 / 3], [0.0, 1 / 3, 2 / 3]])
 SECOND = Mechanism([[2 / 3, 1 / 3, 0.0], [1 / 3, 2 / 3, 0.0], [0.0, 0.0, 1.0]])
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List weights of the second protocol from 0 to 1."""
-    return grid(weight=rounded(np.linspace(0, 1, 9 if quick else 41)))
+    return study.grid(weight=study.rounded(np.linspace(0, 1, 9 if quick else 41)))
 
 
-def measure(weight: float) -> Row:
+def measure(weight: float) -> study.Row:
     """Compute privacy and asymptotic utility of the mixture under the uniform prior."""
     mixture, prior = Mechanism.mixture([FIRST, SECOND], [1 - weight, weight]), Dirichlet.uniform(3)
     utility = asymptotic_utility(mixture, prior)
@@ -34,18 +32,18 @@ def measure(weight: float) -> Row:
     }
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw U^as against the weight, with the straight line that (7.12) guarantees."""
     ends = [row for row in rows if row["weight"] in (0.0, 1.0)]
-    lines = [Curve("asymptotic_utility", "o-", "mixture", {}, {"ms": 4})]
+    lines = [study.Curve("asymptotic_utility", "o-", "mixture", {}, {"ms": 4})]
     title = "Same average privacy at every weight, more utility in between"
     labels = "weight of the second protocol", "asymptotic utility (nats)"
-    figure, (axes,) = curves(rows, "weight", lines, *labels, title=title, height=3.7)
-    Curve("asymptotic_utility", "--", "guaranteed by (7.12)").draw(axes, ends, "weight")
-    return [save(figure, out / "mixture-gain.svg")]
+    figure, (axes,) = study.curves(rows, "weight", lines, *labels, title=title, height=3.7)
+    study.Curve("asymptotic_utility", "--", "guaranteed by (7.12)").draw(axes, ends, "weight")
+    return [study.save(figure, out / "mixture-gain.svg")]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the values of the remark."""
     ends = [row["asymptotic_utility"] for row in rows if row["weight"] in (0.0, 1.0)]
     best = max(rows, key=lambda row: float(row["asymptotic_utility"]))
@@ -56,4 +54,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("mixture-gain", points, measure, draw, conclude)
+EXPERIMENT = study.Experiment("mixture-gain", points, measure, draw, conclude)

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from ldpopt.core.mechanism import Channel
 from ldpopt.engine.solving import solve
-from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments import study
 from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
-from ldpopt.experiments.study import Curve, curves, grid, rounded, save, where
 from ldpopt.measures.asymptotics import unobfuscated_utility
 from ldpopt.measures.information_metrics import asymptotic_utility, average_privacy
 from ldpopt.models.priors import Dirichlet
 from ldpopt.problems.asymptotic_utility import PrivacyUtilityFrontier
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List the frontier at ε = 1, 2 and free, and the protocols by ε, for a = 3 values."""
-    floors = rounded(np.linspace(0.1, 0.95, 3 if quick else 18))
-    yield from grid(protocol=("optimum",), epsilon=(1.0, 2.0, None), floor=floors)
-    levels = rounded(np.geomspace(0.2, 8, 3 if quick else 25))
-    yield from grid(protocol=PROTOCOLS, epsilon=levels, floor=(None,))
+    floors = study.rounded(np.linspace(0.1, 0.95, 3 if quick else 18))
+    yield from study.grid(protocol=("optimum",), epsilon=(1.0, 2.0, None), floor=floors)
+    levels = study.rounded(np.geomspace(0.2, 8, 3 if quick else 25))
+    yield from study.grid(protocol=PROTOCOLS, epsilon=levels, floor=(None,))
 
 
-def measure(protocol: str, epsilon: float | None, floor: float | None) -> Row:
+def measure(protocol: str, epsilon: float | None, floor: float | None) -> study.Row:
     """Compute average privacy and participation factor of a mechanism; the bound, if it is optimal."""
     prior = Dirichlet.jeffreys(3)
     if floor is not None:
@@ -48,33 +46,35 @@ def measure(protocol: str, epsilon: float | None, floor: float | None) -> Row:
     }
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw F_μ against S_μ: the protocols and the optimal curves."""
     factor = "participation_factor"
-    lines = [Curve(factor, style, name, {"protocol": name}, {"ms": 3}) for name, style in STYLES.items()]
+    lines = [
+        study.Curve(factor, style, name, {"protocol": name}, {"ms": 3}) for name, style in STYLES.items()
+    ]
     for limit, colour in ((1.0, "C4"), (2.0, "C5"), (None, "k")):
         label = "optimum, ε free" if limit is None else f"optimum, ε ≤ {limit:g}"
         optimum = {"protocol": "optimum", "epsilon": limit}
-        lines.append(Curve(factor, f"{colour}-", label, optimum, {"lw": 2}))
+        lines.append(study.Curve(factor, f"{colour}-", label, optimum, {"lw": 2}))
     labels = "average privacy S", "participation factor F"
     title = "The optimal frontier, a = 3, Jeffreys' prior"
-    figure, _ = curves(rows, "average_privacy", lines, *labels, title=title, height=4.5)
-    return [save(figure, out / "optimal-frontier.svg")]
+    figure, _ = study.curves(rows, "average_privacy", lines, *labels, title=title, height=4.5)
+    return [study.save(figure, out / "optimal-frontier.svg")]
 
 
-def _curve(rows: list[Row]) -> tuple[list[float], list[float]]:
+def _curve(rows: list[study.Row]) -> tuple[list[float], list[float]]:
     ordered = sorted(rows, key=lambda row: float(row["average_privacy"]))
     return [r["average_privacy"] for r in ordered], [r["participation_factor"] for r in ordered]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State what the free frontier looks like, and how far the protocols stay below it."""
-    free = where(rows, protocol="optimum", epsilon=None)
+    free = study.where(rows, protocol="optimum", epsilon=None)
     privacy, factor = map(np.array, _curve(free))
     off = float(np.abs(factor - (1 - privacy)).max())
     shares = []
     for name in PROTOCOLS:
-        s, f = map(np.array, _curve(where(rows, protocol=name)))
+        s, f = map(np.array, _curve(study.where(rows, protocol=name)))
         if s[0] <= 0.8 <= s[-1]:
             shares.append(f"{name} {np.interp(0.8, s, f) / np.interp(0.8, privacy, factor):.0%}")
     return (
@@ -83,4 +83,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("optimal-frontier", points, measure, draw, conclude)
+EXPERIMENT = study.Experiment("optimal-frontier", points, measure, draw, conclude)

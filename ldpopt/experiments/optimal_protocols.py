@@ -6,15 +6,13 @@ Lopuhaä-Zwakenberg et al. 2019, Section 11.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from ldpopt.core.mechanism import Channel
 from ldpopt.engine.solving import solve
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import Curve, curves, grid, rounded, save
+from ldpopt.experiments import study
 from ldpopt.measures.information_metrics import asymptotic_utility
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.mechanisms.encodings import SubsetSelection, UnaryEncoding
@@ -24,19 +22,19 @@ from ldpopt.problems.asymptotic_utility import AsymptoticUtility
 STYLES = {"GRR": "o-", "RAPPOR": "s--", "OUE": "^-.", "subset selection": "v:"}
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List sizes and levels under Jeffreys' prior."""
-    levels = rounded(np.geomspace(0.2, 4, 3 if quick else 21))
-    return grid(k=(3, 5) if quick else (3, 4, 5, 6, 8), epsilon=levels)
+    levels = study.rounded(np.geomspace(0.2, 4, 3 if quick else 21))
+    return study.grid(k=(3, 5) if quick else (3, 4, 5, 6, 8), epsilon=levels)
 
 
-def measure(k: int, epsilon: float) -> Row:
+def measure(k: int, epsilon: float) -> study.Row:
     """Compute the optimum with its proven bound, and every protocol's share of its effective users."""
     prior = Dirichlet.jeffreys(k)
     result = solve(AsymptoticUtility(epsilon, prior.alpha))
     assert result.value is not None
     assert result.mechanism is not None
-    row: Row = {
+    row: study.Row = {
         "solver": result.solver,
         "optimum": result.value,
         "bound": result.bound,
@@ -53,11 +51,11 @@ def measure(k: int, epsilon: float) -> Row:
     return row
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw one panel per k: effective users relative to the optimal protocol."""
-    lines = [Curve(name, style, name, {}, {"ms": 3.5}) for name, style in STYLES.items()]
+    lines = [study.Curve(name, style, name, {}, {"ms": 3.5}) for name, style in STYLES.items()]
     scale, labels = "log linear", ("ε (nats)", "users / those of the optimum")
-    figure, panels = curves(
+    figure, panels = study.curves(
         rows, "epsilon", lines, *labels, title="k = {k}", scale=scale, height=3.1, sharey=True
     )
     for axes in panels:
@@ -65,10 +63,10 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         axes.minorticks_off()
         axes.set_ylim(0, 1.05)
     figure.suptitle("Known protocols against the optimal one, Jeffreys' prior")
-    return [save(figure, out / "optimal-protocols.svg", 4)]
+    return [study.save(figure, out / "optimal-protocols.svg", 4)]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the worst share of each protocol."""
     parts = []
     for name in STYLES:
@@ -77,4 +75,4 @@ def conclude(rows: list[Row]) -> str:
     return "The smallest share of the optimal protocol's effective users: " + ", ".join(parts) + "."
 
 
-EXPERIMENT = Experiment("optimal-protocols", points, measure, draw, conclude)
+EXPERIMENT = study.Experiment("optimal-protocols", points, measure, draw, conclude)

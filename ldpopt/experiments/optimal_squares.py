@@ -6,21 +6,19 @@ designs that can be constructed here, with that range of ε; each is tested to b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import grid, panels, save
+from ldpopt.experiments import study
 from ldpopt.measures import estimation_fidelity
 from ldpopt.mechanisms.balanced_designs import difference_sets, is_difference_set
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List all K up to 40, or to 200."""
-    return grid(k=range(2, 41 if quick else 201))
+    return study.grid(k=range(2, 41 if quick else 201))
 
 
-def measure(k: int) -> Row:
+def measure(k: int) -> study.Row:
     """List the designs of K that are optimal somewhere: name, block size, cyclic or not, range of ε."""
     found = {}
     for design in difference_sets(k):
@@ -38,9 +36,9 @@ def measure(k: int) -> Row:
     return {"designs": sorted(found.values(), key=lambda entry: -entry["m"])}
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw one bar per design: K against the range of ε."""
-    figure, (axes,) = panels(1, height=4.7)
+    figure, (axes,) = study.panels(1, height=4.7)
     top = 1.15 * max(entry["from"] for row in rows for entry in row["designs"])
     for row in rows:
         for entry in row["designs"]:
@@ -50,10 +48,10 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     for color, label in (("0.75", "step"), ("C0", "circulant design"), ("C1", "other symmetric design")):
         axes.plot([], [], color=color, linewidth=2.5, label=label)
     axes.set(xlim=(0, top), xlabel="ε at which it is exactly optimal", ylabel="number of inputs K")
-    return [save(figure, out / "optimal-squares.svg")]
+    return [study.save(figure, out / "optimal-squares.svg")]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the table, without the step mechanism."""
     lines = [
         f"({row['k']}, {entry['m']}) {entry['design']}: ε from {entry['from']:.3f} to {entry['to']:.3f}"
@@ -66,4 +64,4 @@ def conclude(rows: list[Row]) -> str:
     return "\n".join([head, *lines])
 
 
-EXPERIMENT = Experiment("optimal-squares", points, measure, draw, conclude)
+EXPERIMENT = study.Experiment("optimal-squares", points, measure, draw, conclude)

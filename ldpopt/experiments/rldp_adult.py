@@ -6,23 +6,20 @@ PolyOpt is measured on the small tables, as in the paper; UE-CR for at most 12 s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from ldpopt.core.exact import MOST_UNARY_SECRETS
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study
+from ldpopt.experiments import robust_study, study
 from ldpopt.experiments.robust_study import STYLES
-from ldpopt.experiments.study import distinct, save, where
 from ldpopt.tables.datasets import table as read_table
 from ldpopt.tables.datasets import tables
 
 LEVELS = (0.2, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0)
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List every table at every level: the data, and 20 drawn tables of the same shape and n."""
     for name in ["sex-race"] if quick else tables():
         for source in ("adult", "synthetic"):
@@ -40,7 +37,7 @@ def points(quick: bool) -> Iterable[Point]:
                         yield {**point, "draws": 2 if quick else 20}
 
 
-def measure(table: str, source: str, method: str, epsilon: float, draws: int = 1) -> Row:
+def measure(table: str, source: str, method: str, epsilon: float, draws: int = 1) -> study.Row:
     """Compute normalised utilities with n = 32561 and α = 0.05."""
     data = read_table(table)
     a1, a2 = data.counts.shape
@@ -52,18 +49,18 @@ def measure(table: str, source: str, method: str, epsilon: float, draws: int = 1
     return {"shape": f"{a1} × {a2}", **robust_study.averaged(found)}
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw one figure for the data, one for the drawn tables."""
     named = [{**row, "columns": row["table"].replace("_", " ")} for row in rows]
     titles = {"adult": "{columns} ({shape})", "synthetic": "drawn, {shape} as {columns}"}
     files = []
-    for source in distinct(rows, "source"):
-        figure, _ = robust_study.draw_curves(where(named, source=source), titles[source])
-        files.append(save(figure, out / f"rldp-adult-{source}.svg"))
+    for source in study.distinct(rows, "source"):
+        figure, _ = robust_study.draw_curves(study.where(named, source=source), titles[source])
+        files.append(study.save(figure, out / f"rldp-adult-{source}.svg"))
     return files
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State where PolyOpt is ahead, and whether IR and GRR-CR change places between data and draws."""
     groups: dict[tuple[str, str, float], dict[str, float]] = {}
     for row in rows:
@@ -101,6 +98,6 @@ def _differs(one: dict[str, float], other: dict[str, float]) -> bool:
     return min(margins) < -0.01 and max(margins) > 0.01
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = study.Experiment(
     "rldp-adult", points, measure, draw, conclude, panel="table", method="method", draws="draws"
 )

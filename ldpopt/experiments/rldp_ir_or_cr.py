@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study
-from ldpopt.experiments.study import grid, panels, save
+from ldpopt.experiments import robust_study, study
 from ldpopt.models.utilities import entropy
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
@@ -23,12 +20,12 @@ EQUAL = 1e-4
 """Differences below the gap of the searches count as none."""
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List 5 × 5 tables at ε = 4; 2000 of them in the full run, as in the paper."""
-    return grid(size=(5,), epsilon=(4.0,), seed=range(25 if quick else 2000))
+    return study.grid(size=(5,), epsilon=(4.0,), seed=range(25 if quick else 2000))
 
 
-def measure(size: int, epsilon: float, seed: int) -> Row:
+def measure(size: int, epsilon: float, seed: int) -> study.Row:
     """Compute the normalised difference (IR − GRR-CR)/H(X)."""
     _, p_hat = robust_study.drawn_table(size, size, 1000, seed)
     H = entropy(p_hat)
@@ -39,9 +36,9 @@ def measure(size: int, epsilon: float, seed: int) -> Row:
     return {"entropy": H, "difference": (ir - cr) / H}
 
 
-def draw(rows: list[Row], out: pathlib.Path) -> list[pathlib.Path]:
+def draw(rows: list[study.Row], out: pathlib.Path) -> list[pathlib.Path]:
     """Draw a scatter plot."""
-    figure, (axes,) = panels(1, height=3.6)
+    figure, (axes,) = study.panels(1, height=3.6)
     dots = np.repeat([[r["entropy"], r["difference"]] for r in rows], 2, axis=0)
     codes = [Path.MOVETO, Path.LINETO] * len(rows)  # one path of points: a tenth of the bytes
     style = {"edgecolor": "C0", "linewidth": 2.4, "capstyle": "round", "alpha": 0.7}
@@ -51,10 +48,10 @@ def draw(rows: list[Row], out: pathlib.Path) -> list[pathlib.Path]:
     axes.set_xlabel("H(X) in nats")
     axes.set_ylabel("(IR − GRR-CR) / H(X)")
     axes.set_title(f"{len(rows)} tables of 5 × 5, ε = 4: above the line IR is better", fontsize=10)
-    return [save(figure, out / "rldp-ir-or-cr.svg")]
+    return [study.save(figure, out / "rldp-ir-or-cr.svg")]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the trend that the paper sees."""
     H = np.array([row["entropy"] for row in rows])
     difference = np.array([row["difference"] for row in rows])
@@ -69,4 +66,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("rldp-ir-or-cr", points, measure, draw, conclude, draws="seed")
+EXPERIMENT = study.Experiment("rldp-ir-or-cr", points, measure, draw, conclude, draws="seed")

@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study
+from ldpopt.experiments import robust_study, study
 from ldpopt.experiments.robust_study import PROTOCOLS
-from ldpopt.experiments.study import grid, save, where
 from ldpopt.problems.ue_conditional import UEConditional
 
 STYLES = {
@@ -24,9 +21,9 @@ STYLES = {
 LEVELS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List 5 × 5 tables (3 × 3 in the quick run), 200 of them as in the paper."""
-    return grid(
+    return study.grid(
         method=PROTOCOLS,
         size=(3 if quick else 5,),
         epsilon=(0.25, 3.0) if quick else LEVELS,
@@ -34,7 +31,7 @@ def points(quick: bool) -> Iterable[Point]:
     )
 
 
-def measure(method: str, size: int, epsilon: float, seed: int) -> Row:
+def measure(method: str, size: int, epsilon: float, seed: int) -> study.Row:
     """Find the best split of the budget, or the best κ and λ."""
     _, p_hat = robust_study.drawn_table(size, size, 1000, seed)
     kind, gap = PROTOCOLS[method]
@@ -47,11 +44,11 @@ def measure(method: str, size: int, epsilon: float, seed: int) -> Row:
     return {"kappa": float(kappa), "lambda": float(smallest[0])}
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw two single tables and the average, as in the paper."""
     seeds = sorted({row["seed"] for row in rows})
     many = f"{len(seeds)} tables"
-    shown = [(f"table {s + 1} of {many}", where(rows, seed=s)) for s in seeds[:2]]
+    shown = [(f"table {s + 1} of {many}", study.where(rows, seed=s)) for s in seeds[:2]]
     shown.append((f"average of {many}", rows))
     means = [
         {"panel": title, "method": name, "epsilon": epsilon, **robust_study.averaged(values)}
@@ -59,10 +56,10 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         for (name, epsilon), values in _grouped(mine).items()
     ]
     figure, _ = robust_study.draw_curves(means, "{panel}", "parameter", styles=STYLES)
-    return [save(figure, out / "rldp-parameters.svg")]
+    return [study.save(figure, out / "rldp-parameters.svg")]
 
 
-def _grouped(rows: list[Row]) -> dict[tuple[str, float], list[float]]:
+def _grouped(rows: list[study.Row]) -> dict[tuple[str, float], list[float]]:
     """Collect the values of each curve at each level."""
     groups: dict[tuple[str, float], list[float]] = {}
     for row in rows:
@@ -73,7 +70,7 @@ def _grouped(rows: list[Row]) -> dict[tuple[str, float], list[float]]:
     return groups
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State how often the whole budget goes to one part, and when UE-CR is silent about s."""
     by: dict[str, Any] = {"ir": [], "grr-cr": []}
     for row in rows:
@@ -92,6 +89,6 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = study.Experiment(
     "rldp-parameters", points, measure, draw, conclude, method="method", draws="seed"
 )

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study
+from ldpopt.experiments import robust_study, study
 from ldpopt.experiments.robust_study import RIVALS, STYLES
-from ldpopt.experiments.study import grid, save
 
 LEVELS = (0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List levels and methods, with the paper's 200 draws of a 3 × 3 table."""
     levels = (0.5, 4.0) if quick else LEVELS
-    return grid(method=STYLES, epsilon=levels, draws=(2 if quick else 200,))
+    return study.grid(method=STYLES, epsilon=levels, draws=(2 if quick else 200,))
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw one panel."""
     title = "3 × 3, n = 1000, {draws} draws, ± 2 standard errors"
-    return [save(robust_study.draw_curves(rows, title)[0], out / "rldp-polyopt.svg")]
+    return [study.save(robust_study.draw_curves(rows, title)[0], out / "rldp-polyopt.svg")]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State how much PolyOpt gains over the best of the others."""
     gains = {}
     for epsilon in sorted({row["epsilon"] for row in rows}):
@@ -39,6 +36,6 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = study.Experiment(
     "rldp-polyopt", points, robust_study.mean_utility, draw, conclude, method="method", draws="draws"
 )

@@ -5,18 +5,15 @@ The table is always that of 1000 draws, so that only the confidence set changes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study
+from ldpopt.experiments import robust_study, study
 from ldpopt.experiments.robust_study import RIVALS, STYLES
-from ldpopt.experiments.study import grid, save
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List n, methods and levels; 5 × 5 tables (3 × 3 in the quick run)."""
-    return grid(
+    return study.grid(
         n=(100, 10_000) if quick else (100, 1000, 10_000, 100_000),
         method=STYLES,
         epsilon=(1.0,) if quick else (0.2, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0),
@@ -25,12 +22,12 @@ def points(quick: bool) -> Iterable[Point]:
     )
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw one panel per n, utility against ε as in the paper."""
-    return [save(robust_study.draw_curves(rows, "n = {n:,}")[0], out / "rldp-samples.svg")]
+    return [study.save(robust_study.draw_curves(rows, "n = {n:,}")[0], out / "rldp-samples.svg")]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State what more samples bring to each method."""
     sizes, levels = sorted({row["n"] for row in rows}), sorted({row["epsilon"] for row in rows})
     parts = []
@@ -44,7 +41,7 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = study.Experiment(
     "rldp-samples",
     points,
     robust_study.mean_utility,

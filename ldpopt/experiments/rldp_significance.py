@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study
+from ldpopt.experiments import robust_study, study
 from ldpopt.experiments.robust_study import PROTOCOLS, STYLES
-from ldpopt.experiments.study import distinct, grid, save, where
 
 ALPHAS = {
     0.1: ("C0-o", "α = 0.1"),
@@ -21,9 +18,9 @@ PRINTED = {"ir": 0.0, "grr-cr": 0.36, "ue-cr": 0.47}
 """The loss from α = 0.1 to 0.0001 at ε = 0.1 that Section VIII-E states."""
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List methods, α and levels from the paper's 0.1 on; 5 × 5 tables (3 × 3 in the quick run)."""
-    return grid(
+    return study.grid(
         method=PROTOCOLS,
         alpha=ALPHAS,
         epsilon=(0.1, 1.0) if quick else (0.1, 0.5, 1.0, 2.0, 4.0, 6.0),
@@ -32,11 +29,11 @@ def points(quick: bool) -> Iterable[Point]:
     )
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw one panel per method, one curve per α; and the loss, relative to α = 0.1."""
-    shown: list[Row] = []
-    for method in distinct(rows, "method"):
-        mine, name = where(rows, method=method), STYLES[method][1]
+    shown: list[study.Row] = []
+    for method in study.distinct(rows, "method"):
+        mine, name = study.where(rows, method=method), STYLES[method][1]
         shown += [{**row, "panel": name} for row in mine]
         for row in mine:
             share = row["mean"] / (_at(rows, row, 0.1) or math.nan)
@@ -46,16 +43,16 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     )
     for axes in panels[1::2]:
         axes.set_ylabel("share of that at α = 0.1")
-    return [save(figure, out / "rldp-significance.svg")]
+    return [study.save(figure, out / "rldp-significance.svg")]
 
 
-def _at(rows: list[Row], row: Row, alpha: float) -> float | None:
+def _at(rows: list[study.Row], row: study.Row, alpha: float) -> float | None:
     """Return the mean of the same method and level at another α; None if it is not measured."""
-    same = where(rows, method=row["method"], epsilon=row["epsilon"], alpha=alpha)
+    same = study.where(rows, method=row["method"], epsilon=row["epsilon"], alpha=alpha)
     return same[0]["mean"] if same else None
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the loss from α = 0.1 to 0.0001 beside the paper's numbers, the only ones it prints."""
     least = min(row["epsilon"] for row in rows)
     parts = []
@@ -72,7 +69,7 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = study.Experiment(
     "rldp-significance",
     points,
     robust_study.mean_utility,

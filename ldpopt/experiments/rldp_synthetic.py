@@ -7,38 +7,35 @@ tables with more than seven public values then have the rarest merged first.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study
+from ldpopt.experiments import robust_study, study
 from ldpopt.experiments.rldp_polyopt import LEVELS
 from ldpopt.experiments.robust_study import RIVALS, STYLES
-from ldpopt.experiments.study import distinct, grid, save, where
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List sizes, methods and levels, with the paper's 200 draws."""
     sizes = ["2x2", "3x3"] if quick else [f"{a1}x{a2}" for a1 in (3, 5, 7, 9) for a2 in (3, 5, 7, 9)]
     levels = (0.5, 1.5, 4.0) if quick else LEVELS
-    return grid(size=sizes, method=STYLES, epsilon=levels, draws=(2 if quick else 200,))
+    return study.grid(size=sizes, method=STYLES, epsilon=levels, draws=(2 if quick else 200,))
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw one panel per size, one figure per number of secrets."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[study.Row]] = {}
     for row in rows:
         a1, a2 = row["size"].split("x")
         groups.setdefault(a1, []).append({**row, "a1": a1, "a2": a2})
     drawn = {a1: robust_study.draw_curves(mine, "{a1} × {a2}")[0] for a1, mine in groups.items()}
-    return [save(figure, out / f"rldp-synthetic-{a1}.svg") for a1, figure in drawn.items()]
+    return [study.save(figure, out / f"rldp-synthetic-{a1}.svg") for a1, figure in drawn.items()]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State from which level on SRR is the best of the methods, by size, and how others compare."""
     since = {}
-    for size in distinct(rows, "size"):
-        levels = sorted(distinct(where(rows, size=size), "epsilon"))
+    for size in study.distinct(rows, "size"):
+        levels = sorted(study.distinct(study.where(rows, size=size), "epsilon"))
         means = {epsilon: robust_study.means(rows, size=size, epsilon=epsilon) for epsilon in levels}
         behind = [e for e, own in means.items() if own["srr"] < max(own[name] for name in RIVALS)]
         since[size] = next((epsilon for epsilon in levels if epsilon > max(behind, default=0)), None)
@@ -53,7 +50,7 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-def _others(rows: list[Row]) -> str:
+def _others(rows: list[study.Row]) -> str:
     """State how GRR compares with SRR, and GRR-CR with IR."""
     settings = dict.fromkeys((row["size"], row["epsilon"]) for row in rows)
     found = {at: robust_study.means(rows, size=at[0], epsilon=at[1]) for at in settings}
@@ -74,7 +71,7 @@ def _fits(one: str, two: str) -> bool:
     return all(a <= b for a, b in zip(*(map(int, s.split("x")) for s in (one, two)), strict=True))
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = study.Experiment(
     "rldp-synthetic",
     points,
     robust_study.mean_utility,

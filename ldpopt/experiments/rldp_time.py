@@ -6,13 +6,10 @@ twelve hours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from ldpopt.engine.solving import solve
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study
-from ldpopt.experiments.study import Curve, curves, distinct, save
+from ldpopt.experiments import robust_study, study
 from ldpopt.problems.polyopt import PolyOpt
 
 SMALL = ((2, 2), (2, 3), (3, 3))
@@ -20,7 +17,7 @@ LARGE = ((3, 4), (4, 4), (5, 5), (7, 7), (10, 10))
 LIMIT = {"cdd": 12, "enumerate": 12, "column-generation": 100}
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List square and nearly square tables; cdd and the explicit list up to 3 × 4."""
     for a1, a2 in SMALL if quick else SMALL + LARGE:
         for pairs in ("all", "distinct"):
@@ -29,7 +26,7 @@ def points(quick: bool) -> Iterable[Point]:
                     yield {"a1": a1, "a2": a2, "pairs": pairs, "solver": solver}
 
 
-def measure(a1: int, a2: int, pairs: str, solver: str) -> Row:
+def measure(a1: int, a2: int, pairs: str, solver: str) -> study.Row:
     """Compute seconds, value and proven gap at ε = 1.
 
     The gap asked for is 1e-8, 1e-4 or 1e-3 by size.
@@ -42,22 +39,24 @@ def measure(a1: int, a2: int, pairs: str, solver: str) -> Row:
     return {"a": a, "value": result.value, "gap": result.gap, "solve_seconds": result.seconds}
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw logarithmic time against a."""
     styles = {"cdd": "C7-s", "enumerate": "C0-^", "column-generation": "C3-o"}
-    lines = [Curve("solve_seconds", style, name, {"solver": name}) for name, style in styles.items()]
+    lines = [
+        study.Curve("solve_seconds", style, name, {"solver": name}) for name, style in styles.items()
+    ]
     title, labels = "pairs = {pairs}", ("inputs a", "seconds, certificate included")
-    figure, panels = curves(
+    figure, panels = study.curves(
         rows, "a", lines, *labels, title=title, scale="log log", height=3.1, sharey=True
     )
-    sizes = sorted(distinct(rows, "a"))
+    sizes = sorted(study.distinct(rows, "a"))
     for axes in panels:
         axes.set_xticks(sizes, [str(a) for a in sizes])
         axes.minorticks_off()
-    return [save(figure, out / "rldp-time.svg")]
+    return [study.save(figure, out / "rldp-time.svg")]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the largest table and its gap."""
     largest = max(rows, key=lambda r: (int(r["a"]), float(r["solve_seconds"])))
     return (
@@ -66,4 +65,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("rldp-time", points, measure, draw, conclude)
+EXPERIMENT = study.Experiment("rldp-time", points, measure, draw, conclude)

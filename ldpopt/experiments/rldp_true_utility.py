@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study
+from ldpopt.experiments import robust_study, study
 from ldpopt.experiments.robust_study import PROTOCOLS, STYLES
-from ldpopt.experiments.study import grid, save, where
 from ldpopt.models.utilities import MutualInformation, entropy
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List n, methods and levels; 5 × 5 tables (3 × 3 in the quick run)."""
-    return grid(
+    return study.grid(
         n=(100, 100_000) if quick else (100, 1000, 10_000),
         method=PROTOCOLS,
         epsilon=(1.0, 3.0) if quick else (0.2, 0.5, 1.0, 2.0, 4.0, 6.0),
@@ -24,7 +21,7 @@ def points(quick: bool) -> Iterable[Point]:
     )
 
 
-def measure(n: int, method: str, epsilon: float, size: int, draws: int) -> Row:
+def measure(n: int, method: str, epsilon: float, size: int, draws: int) -> study.Row:
     """Average (I under p̂ − I under P*)/H(X).
 
     It is computed from the matrices, as Theorems 18 and 20 need P = p̂.
@@ -41,21 +38,21 @@ def _difference(method: str, size: int, n: int, epsilon: float, seed: int) -> fl
     return (seen - real) / entropy(p_hat)
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw one panel per n; above zero the design promises more than the truth gives."""
     styles = {name: STYLES[name] for name in PROTOCOLS}
     label = "(I under p̂ − I under P*) / H(X)"
     figure, panels = robust_study.draw_curves(rows, "n = {n:,}", label, styles=styles)
     for axes in panels:
         axes.axhline(0, color="black", lw=0.8)
-    return [save(figure, out / "rldp-true-utility.svg")]
+    return [study.save(figure, out / "rldp-true-utility.svg")]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State the sign of the difference, and how fast it vanishes."""
     parts = []
     for n in sorted({row["n"] for row in rows}):
-        mine = where(rows, n=n)
+        mine = study.where(rows, n=n)
         below = sum(row["mean"] < 0 for row in mine)
         extremes = [min(row["mean"] for row in mine), max(row["mean"] for row in mine)]
         parts.append(
@@ -69,6 +66,6 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = study.Experiment(
     "rldp-true-utility", points, measure, draw, conclude, panel="n", method="method", draws="draws"
 )

@@ -20,8 +20,7 @@ from ldpopt.core.forms.searches import ScalarSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
-from ldpopt.engine.sweep import Row
-from ldpopt.experiments.study import Curve, curves, nested, where
+from ldpopt.experiments import study
 from ldpopt.mechanisms.catalogue import randomized_response, secret_randomized_response
 from ldpopt.models.utilities import MutualInformation, entropy
 from ldpopt.problems.grr_conditional import GRRConditional
@@ -107,7 +106,7 @@ def utility(method: str, p_hat: Array, n: float, alpha: float, epsilon: float) -
     return found / entropy(p_hat)
 
 
-def averaged(values: Iterable[float]) -> Row:
+def averaged(values: Iterable[float]) -> study.Row:
     """Compute the mean of some draws and its standard error; one draw has none."""
     drawn = np.array(list(values))
     error = float(drawn.std(ddof=1) / math.sqrt(len(drawn))) if len(drawn) > 1 else None
@@ -121,7 +120,7 @@ def mean_utility(
     size: int | str = 3,
     n: float = 1000,
     alpha: float = 0.05,
-) -> Row:
+) -> study.Row:
     """Average the normalised utility of one method over tables of 1000 draws each.
 
     Args:
@@ -138,7 +137,7 @@ def mean_utility(
 
 
 def draw_curves(
-    rows: list[Row],
+    rows: list[study.Row],
     title: str,
     ylabel: str = "I(X;Y) / H(X)",
     *,
@@ -157,12 +156,12 @@ def draw_curves(
         layout: options of :func:`ldpopt.experiments.study.panels`.
     """
     drawn = [
-        Curve("mean", style, label, {curve: name}, pen, "standard_error")
-        for (name, (style, label)), pen in zip(styles.items(), nested(len(styles)), strict=True)
+        study.Curve("mean", style, label, {curve: name}, pen, "standard_error")
+        for (name, (style, label)), pen in zip(styles.items(), study.nested(len(styles)), strict=True)
     ]
-    return curves(rows, "epsilon", drawn, "ε (nats)", ylabel, title=title, **layout)
+    return study.curves(rows, "epsilon", drawn, "ε (nats)", ylabel, title=title, **layout)
 
 
-def means(rows: list[Row], **chosen: Any) -> dict[str, float]:
+def means(rows: list[study.Row], **chosen: Any) -> dict[str, float]:
     """Map each method to its mean in the rows that have the chosen values."""
-    return {row["method"]: row["mean"] for row in where(rows, **chosen)}
+    return {row["method"]: row["mean"] for row in study.where(rows, **chosen)}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import grid, panels, save
+from ldpopt.experiments import study
 from ldpopt.measures.exposure import exposure_curve
 from ldpopt.measures.exposure_of_future_users import statistical_exposure
 
@@ -16,13 +14,13 @@ P = (0.4, 0.3, 0.2, 0.1)
 USERS = 128
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List every anonymity level k, with the paper's 1000 simulations (100 in the quick study)."""
     levels = range(1, USERS // 2 + 8, 6 if quick else 1)
-    return grid(k=levels, draws=(100 if quick else 1000,), seed=(0,))
+    return study.grid(k=levels, draws=(100 if quick else 1000,), seed=(0,))
 
 
-def measure(k: int, draws: int, seed: int) -> Row:
+def measure(k: int, draws: int, seed: int) -> study.Row:
     """Compute mean and spread of both plug-in estimates over databases of 128 users."""
     samples = np.random.default_rng(seed).multinomial(USERS, P, size=draws) / USERS
     plain = np.array([exposure_curve(p)(k / USERS) for p in samples])
@@ -36,11 +34,11 @@ def measure(k: int, draws: int, seed: int) -> Row:
     }
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw means with one standard deviation around them."""
     rows = sorted(rows, key=lambda row: int(row["k"]))
     k = np.array([row["k"] for row in rows])
-    figure, (axis,) = panels(1, height=4.0)
+    figure, (axis,) = study.panels(1, height=4.0)
     for name, label, colour in (
         ("exposure", "exposure Q(k/n)", "tab:green"),
         ("statistical", "statistical exposure", "tab:pink"),
@@ -53,10 +51,10 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     axis.step(k, [row["truth"] for row in rows], "k--", where="mid", lw=1, label="truth")
     axis.set(xlabel="k", ylabel="fraction of users below k-anonymity")
     axis.set_title(f"{rows[0]['draws']} databases of {USERS} users, p = {P}", fontsize=10)
-    return [save(figure, out / "statistical-exposure.svg")]
+    return [study.save(figure, out / "statistical-exposure.svg")]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State whose spread is smaller, and by how much."""
     largest = {n: max(row[f"{n}_std"] for row in rows) for n in ("exposure", "statistical")}
     return (
@@ -65,4 +63,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("statistical-exposure", points, measure, draw, conclude, draws="draws")
+EXPERIMENT = study.Experiment("statistical-exposure", points, measure, draw, conclude, draws="draws")

@@ -8,15 +8,14 @@ circulant one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ldpopt.engine.solving import solve
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import Curve, curves, distinct, save, where
+from ldpopt.experiments import study
 from ldpopt.measures import estimation_fidelity
 from ldpopt.problems.least_phi import BroadFidelity, CirculantFidelity, PhiProblem, SquareFidelity
 
@@ -27,7 +26,7 @@ FAMILIES: dict[str, Callable[[float, int], PhiProblem]] = {
 }
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List K and ε, the latter up to where the step mechanism becomes optimal and a little beyond."""
     sizes = (5, 7, 13) if quick else (4, 5, 6, 7, 11, 13, 21, 31, 40, 57, 73, 100)
     for k in sizes:
@@ -39,9 +38,9 @@ def points(quick: bool) -> Iterable[Point]:
             yield {"k": k, "epsilon": level, "starts": 6 if quick else 24, "seed": 0}
 
 
-def measure(k: int, epsilon: float, starts: int, seed: int) -> Row:
+def measure(k: int, epsilon: float, starts: int, seed: int) -> study.Row:
     """Compute φ of the step mechanism, of the best mechanism of every family, and the bound."""
-    row: Row = {
+    row: study.Row = {
         "step": estimation_fidelity.balanced_phi(k, epsilon, 1),
         "bound": estimation_fidelity.phi_bound(k, epsilon),
     }
@@ -52,23 +51,25 @@ def measure(k: int, epsilon: float, starts: int, seed: int) -> Row:
     return row
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw one panel per K: φ relative to the bound."""
     styles = {"step": "k-", "circulant": "C0s--", "square": "C1o:", "broad": "C2-"}
     shown = [{**row, **{name: row[name] / row["bound"] for name in styles}} for row in rows]
-    lines = [Curve(name, style, name, {}, {"ms": 3.5}) for name, style in styles.items()]
+    lines = [study.Curve(name, style, name, {}, {"ms": 3.5}) for name, style in styles.items()]
     labels = "ε (nats)", "φ / φ*"
-    figure, panels = curves(shown, "epsilon", lines, *labels, title="K = {k}", columns=3, height=2.6)
-    for axes, k in zip(panels, distinct(rows, "k"), strict=True):
+    figure, panels = study.curves(
+        shown, "epsilon", lines, *labels, title="K = {k}", columns=3, height=2.6
+    )
+    for axes, k in zip(panels, study.distinct(rows, "k"), strict=True):
         axes.set_yscale("log" if k > 20 else "linear")
-    return [save(figure, out / "step-is-not-optimal.svg", 4)]
+    return [study.save(figure, out / "step-is-not-optimal.svg", 4)]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State for every K up to which ε each family beats the step mechanism, and where it is optimal."""
     parts = []
     for k in sorted({row["k"] for row in rows}):
-        curve = where(rows, k=k)
+        curve = study.where(rows, k=k)
         beaten = []
         for name in FAMILIES:
             # a mechanism counts as better than the step mechanism if its φ is lower by this relative
@@ -81,4 +82,4 @@ def conclude(rows: list[Row]) -> str:
     return "On this grid:\n" + "\n".join(parts)
 
 
-EXPERIMENT = Experiment("step-is-not-optimal", points, measure, draw, conclude)
+EXPERIMENT = study.Experiment("step-is-not-optimal", points, measure, draw, conclude)

@@ -20,13 +20,17 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from ldpopt.core.files import write_whole
-from ldpopt.engine.sweep import Point, Row
+from ldpopt.engine import sweep
+
+Experiment = sweep.Experiment
+Row = sweep.Row
+Points = Iterable[sweep.Point]
 
 WIDTH = 7.4
 """Inches: the width of a figure with two panels side by side, readable on a page and on a phone."""
 
 
-def grid(**columns: Iterable[Any]) -> Iterator[Point]:
+def grid(**columns: Iterable[Any]) -> Iterator[sweep.Point]:
     """List every combination of the values of some columns, the last column the fastest.
 
     >>> [point["epsilon"] for point in grid(k=[3], epsilon=[1.0, 2.0])]

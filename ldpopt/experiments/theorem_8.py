@@ -8,22 +8,20 @@ user ends everybody's n-anonymity.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
-from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.study import Curve, curves, grid, save
+from ldpopt.experiments import study
 from ldpopt.measures.exposure_of_future_users import statistical_exposure, statistical_exposure_error
 
 SHIFT = 1e-4
 
 
-def points(quick: bool) -> Iterable[Point]:
+def points(quick: bool) -> study.Points:
     """List database sizes, doubling."""
-    return grid(n=[2**power for power in range(1, 9 if quick else 14)])
+    return study.grid(n=[2**power for power in range(1, 9 if quick else 14)])
 
 
-def measure(n: int) -> Row:
+def measure(n: int) -> study.Row:
     """Compute the true error, the printed bound (App. G with its constant), and the corrected bound."""
     p, q, support = (1.0, 0.0), (1 - SHIFT, SHIFT), 2
     error = abs(statistical_exposure(p, n, n) - statistical_exposure(q, n, n))
@@ -35,19 +33,19 @@ def measure(n: int) -> Row:
     }
 
 
-def draw(rows: list[Row], out: Path) -> list[Path]:
+def draw(rows: list[study.Row], out: Path) -> list[Path]:
     """Draw all three on logarithmic axes."""
     lines = [
-        Curve("corrected", "-", "corrected bound"),
-        Curve("error", "k.-", "true error"),
-        Curve("printed", "--", "bound as printed"),
+        study.Curve("corrected", "-", "corrected bound"),
+        study.Curve("error", "k.-", "true error"),
+        study.Curve("printed", "--", "bound as printed"),
     ]
     labels = "n = k", "error of the plug-in estimate"
-    figure, _ = curves(rows, "n", lines, *labels, scale="log log", height=4.0)
-    return [save(figure, out / "theorem-8.svg")]
+    figure, _ = study.curves(rows, "n", lines, *labels, scale="log log", height=4.0)
+    return [study.save(figure, out / "theorem-8.svg")]
 
 
-def conclude(rows: list[Row]) -> str:
+def conclude(rows: list[study.Row]) -> str:
     """State where the printed bound fails."""
     broken = [row["n"] for row in rows if row["error"] > row["printed"]]
     if not broken:
@@ -59,4 +57,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment("theorem-8", points, measure, draw, conclude)
+EXPERIMENT = study.Experiment("theorem-8", points, measure, draw, conclude)

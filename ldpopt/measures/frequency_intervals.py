@@ -43,13 +43,13 @@ from scipy.optimize import linprog
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.quantiles import greatest_share, least_share, normal_quantile
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 from ldpopt.mechanisms.randomizer import Column, Marks, Moments, Randomizer, Unbiased
 
 LEVEL = 0.95
 """The confidence level at which what is determined is told from what is not."""
 
-Counts = NDArray[np.int64] | Array
+Counts = Whole | Array
 
 
 class Estimates(NamedTuple):
@@ -77,7 +77,7 @@ class Estimated(NamedTuple):
 
 def estimated(
     of: Randomizer,
-    tally: NDArray[np.int64],
+    tally: Whole,
     columns: Sequence[Column],
     level: float,
     *,
@@ -306,9 +306,7 @@ class Intervals(NamedTuple):
     explained: bool
 
 
-def confidence_intervals(
-    W: Array, counts: NDArray[np.int64], functionals: Array, level: float
-) -> Intervals:
+def confidence_intervals(W: Array, counts: Whole, functionals: Array, level: float) -> Intervals:
     """Compute intervals that hold all at once with the given confidence, cut to [0, 1].
 
     What the reports determine has the intervals of
@@ -346,7 +344,7 @@ def confidence_intervals(
     return Intervals(low, high, known, explained)
 
 
-def _possible_box(W: Array, counts: NDArray[np.int64], alpha: float) -> tuple[Box, bool]:
+def _possible_box(W: Array, counts: Whole, alpha: float) -> tuple[Box, bool]:
     """Return the box of laws, moved to the nearest law of data if it has none, and whether it had."""
     laws = box(counts, alpha)
     missed, nearest = _missed(W, laws)

@@ -26,14 +26,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, hstack, vstack
 from scipy.special import gammaln
 
 from ldpopt.core import validate
 from ldpopt.core.errors import SolverError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 from ldpopt.measures.leakage import LeakageBounds
 from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse, log_count
 
@@ -255,16 +254,16 @@ def _best_prices(reach: Array, ratios: Array, own: Array, secrets: int) -> tuple
     return np.maximum(found.x[: k + 1], 0), np.maximum(-found.ineqlin.marginals[: k + 1], 0)
 
 
-def _rounded(shares: Array, count: int) -> NDArray[np.int64]:
+def _rounded(shares: Array, count: int) -> Whole:
     """Round to whole numbers that sum to count, in about these proportions."""
     exact = shares / shares.sum() * count
-    sizes: NDArray[np.int64] = np.floor(exact).astype(np.int64)
+    sizes: Whole = np.floor(exact).astype(np.int64)
     for largest in np.argsort(sizes - exact, kind="stable")[: count - int(sizes.sum())]:
         sizes[largest] += 1
     return sizes
 
 
-def _average(reach: Array, ratios: Array, own: Array, sizes: NDArray[np.int64]) -> float:
+def _average(reach: Array, ratios: Array, own: Array, sizes: Whole) -> float:
     """Average the coverage of ``sizes[b]`` random sets of b categories, or of all if there are no more.
 
     S of size i is shown best by the smallest set around it: each size counts only if no smaller one

@@ -27,12 +27,11 @@ from itertools import combinations_with_replacement, islice, permutations, produ
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Uncertainty
-from ldpopt.core.validate import Array, whole_number
+from ldpopt.core.validate import Array, Whole, whole_number
 from ldpopt.measures.rldp_level import Level, rldp_level
 from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set
@@ -215,7 +214,7 @@ class _Use:
 
     mechanism: Mechanism
     columns: Array
-    outputs: NDArray[np.int64]
+    outputs: Whole
     times: int
 
     @cached_property
@@ -246,7 +245,7 @@ def collections(mechanisms: Sequence[Mechanism]) -> int:
     return math.prod(math.comb(outputs + times - 1, times) for outputs, times in sizes)
 
 
-def _chunks(uses: list[_Use]) -> Iterator[NDArray[np.int64]]:
+def _chunks(uses: list[_Use]) -> Iterator[Whole]:
     """List all collections as rows of column numbers, in the order of the uses, a chunk at a time."""
     own = [combinations_with_replacement(range(use.columns.shape[1]), use.times) for use in uses]
     collections = (sum(parts, ()) for parts in product(*own))
@@ -254,7 +253,7 @@ def _chunks(uses: list[_Use]) -> Iterator[NDArray[np.int64]]:
         yield np.array(rows)
 
 
-def _columns(uses: list[_Use], chosen: NDArray[np.int64]) -> Array:
+def _columns(uses: list[_Use], chosen: Whole) -> Array:
     """Compute the product columns of the collections, each divided by its largest entry.
 
     Columns of collections that never occur are zero. A product of positive numbers stays positive,
@@ -280,7 +279,7 @@ def _simplex_levels(columns: Array, F: Chi2Set) -> Array:
     return np.nan_to_num(np.array(ratios), nan=-math.inf, posinf=math.inf).max(axis=0) * (1 + 1e-12)
 
 
-def _named(level: Level, uses: list[_Use], chosen: NDArray[np.int64]) -> RepeatedLevel:
+def _named(level: Level, uses: list[_Use], chosen: Whole) -> RepeatedLevel:
     """Express the level's outputs by the mechanisms' own numbers."""
     outputs = [use.outputs for use in uses for _ in range(use.times)]
     names = tuple(int(own[i]) for own, i in zip(outputs, chosen, strict=True))

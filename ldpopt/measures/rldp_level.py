@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.mechanism import Channel, Mechanism
 from ldpopt.core.problem import Uncertainty
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 from ldpopt.measures.channel import matrix_of
 from ldpopt.measures.level_over_set import product_level, worst_place
 from ldpopt.models.chi2_ball import bound_of, least, worst
@@ -159,7 +158,7 @@ def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
     return Level(level, y, s, other, _witness(columns, F, y, s, other, share), product_level)
 
 
-def _levels(columns: Array, F: Chi2Set, places: NDArray[np.int64]) -> Array:
+def _levels(columns: Array, F: Chi2Set, places: Whole) -> Array:
     """Compute the largest log P_{y|s} − log P_{y|s'} at many places (y, s, s').
 
     It has one maximum in the share x of the slack that s takes, and its slope is explicit: the least R·c
@@ -190,7 +189,7 @@ def _levels(columns: Array, F: Chi2Set, places: NDArray[np.int64]) -> Array:
     return best
 
 
-def _ratio_bounds(high: Array, low: Array) -> tuple[Array, NDArray[np.int64]]:
+def _ratio_bounds(high: Array, low: Array) -> tuple[Array, Whole]:
     """Return the bounds log(high_s/low_s') over the product set with their places (y, s, s').
 
     Both are in reverse order. Places where s never reports y are left out.

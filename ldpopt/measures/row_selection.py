@@ -8,21 +8,20 @@ from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from ldpopt.core import certify, exact
 from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import UNLIMITED, Limits
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 
-Selection = NDArray[np.int64]
+Selection = Whole
 """The selected row of each group."""
-Matching = NDArray[np.int64]
+Matching = Whole
 """The output matched to each group, −1 for none."""
 
 
-def members(form: SelectionProgram) -> list[NDArray[np.int64]]:
+def members(form: SelectionProgram) -> list[Whole]:
     """List the rows of each group."""
     order = np.argsort(form.groups, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(form.groups[order])) + 1)

@@ -12,11 +12,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 from ldpopt.mechanisms.listings import compositions
 from ldpopt.models.priors import Dirichlet, Prior
 
@@ -24,7 +23,7 @@ EXACT_WORK = 3e8
 """Elementary operations beyond which exact enumeration is refused or replaced by sampling."""
 MOST_REPORTS = 10_000_000
 
-Tallies = NDArray[np.int64]
+Tallies = Whole
 
 
 def merged(columns: Array) -> Array:

@@ -144,7 +144,10 @@ class Board:
         if party.gone:
             return True
         if heard is None:
-            self._ended(party)
+            code = party.process.wait()
+            if code:
+                self._fail(party, f"crashed (exit code {code})")
+            party.gone = True
         elif isinstance(heard, RejectedError):
             self._fail(party, str(heard))
         elif heard[0] == "failed":
@@ -152,25 +155,16 @@ class Board:
         elif heard[0] == "progress":
             self._show(party, heard[1])
         elif heard[0] == "incident" and not party.users:
-            self._note(party, heard[1])
+            # write down an incident that shuffler, curator or analyst noticed
+            try:
+                self.incidents.append(Incident(*map(plain, heard[1])))
+            except TypeError:
+                self._fail(party, "reported an incident in a way that is not understood")
         elif party.users and party.heard:  # users answer one question at a time
             self.leave_out(party, "announced more than it was asked for")
         else:
             party.heard.append(heard)
         return True
-
-    def _note(self, party: Party, content: Any) -> None:
-        """Write down an incident that shuffler, curator or analyst noticed."""
-        try:
-            self.incidents.append(Incident(*map(plain, content)))
-        except TypeError:
-            self._fail(party, "reported an incident in a way that is not understood")
-
-    def _ended(self, party: Party) -> None:
-        code = party.process.wait()
-        if code:
-            self._fail(party, f"crashed (exit code {code})")
-        party.gone = True
 
     def _fail(self, party: Party, why: str) -> None:
         if party.users:

@@ -171,13 +171,9 @@ def redact_randomly(counts: ArrayLike, threshold: float, *, margin: float = 0.0)
     released = np.append(kept, 1 - kept.sum())
     used = released > 1e-15
     found = float(exposure(released[used] / released[used].sum(), threshold * (1 - 1e-12)))
-    return Redaction(chances, released, found, _short(c, chances, threshold))
-
-
-def _short(counts: Array, chances: Array, threshold: float) -> float:
-    """Compute the probability that at least one but fewer than t n users redact: a sum of binomials."""
+    # compute the probability that at least one but fewer than t n users redact: a sum of binomials
     law = np.ones(1)
-    for count, chance in zip(counts.astype(int), chances, strict=True):
+    for count, chance in zip(c.astype(int), chances, strict=True):
         law = np.convolve(law, binomial(count, chance))
-    least = int(np.ceil(threshold * counts.sum() * (1 - 1e-12)))
-    return float(law[1:least].sum())
+    least = int(np.ceil(threshold * c.sum() * (1 - 1e-12)))
+    return Redaction(chances, released, found, float(law[1:least].sum()))

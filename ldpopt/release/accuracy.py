@@ -20,11 +20,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.quantiles import normal_quantile
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 from ldpopt.measures.frequency_intervals import LEVEL, margins
 from ldpopt.mechanisms.randomizer import Linear, Randomizer, Values
 from ldpopt.tables.domain import Attribute, Domain
@@ -48,7 +47,7 @@ class Group(NamedTuple):
     name: str
     columns: str
     labels: Sequence[str]
-    codes: NDArray[np.int64]
+    codes: Whole
     scores: Array | None = None
 
     @property
@@ -91,7 +90,7 @@ def column_groups(domain: Domain, names: Sequence[str] = ()) -> list[Group]:
     ]
 
 
-def _sides(domain: Domain) -> Iterator[tuple[str, Attribute, NDArray[np.int64]]]:
+def _sides(domain: Domain) -> Iterator[tuple[str, Attribute, Whole]]:
     """List the secret and the public columns with the number of each input's s or u."""
     a1, a2 = domain.shape
     yield "secret", domain.secret, np.repeat(np.arange(a1), a2)
@@ -156,9 +155,7 @@ class Accuracy:
         return math.ceil(needed) if needed <= MOST_ROWS else math.inf
 
 
-def data_accuracies(
-    counts: NDArray[np.int64], domain: Domain, names: Sequence[str] = ()
-) -> tuple[Accuracy, ...]:
+def data_accuracies(counts: Whole, domain: Domain, names: Sequence[str] = ()) -> tuple[Accuracy, ...]:
     """Compute how well the data as they are give the frequencies of the named columns.
 
     Args:
@@ -175,7 +172,7 @@ def data_accuracies(
 
 
 def accuracies(
-    randomizer: Randomizer, counts: NDArray[np.int64], domain: Domain, names: Sequence[str] = ()
+    randomizer: Randomizer, counts: Whole, domain: Domain, names: Sequence[str] = ()
 ) -> tuple[Accuracy, ...]:
     """Compute how well reports of a mechanism give the frequencies of the named columns.
 
@@ -192,7 +189,7 @@ def accuracies(
     )
 
 
-def likely(counts: NDArray[np.int64]) -> Array:
+def likely(counts: Whole) -> Array:
     """Return the observed distribution, half a row added to each cell, so that none is impossible."""
     found: Array = (counts.ravel() + 0.5) / (counts + 0.5).sum()
     return found

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import FormSolution, Status
@@ -31,14 +30,14 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem, Uncertainty
 from ldpopt.core.quantiles import chi2_quantile
 from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 from ldpopt.engine.solving import answer_for
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems.least_phi import BroadFidelity
 from ldpopt.problems.robust_fidelity import RobustFidelity, query_error
 from ldpopt.solvers._query_columns import partitions
 
-Codes = NDArray[np.int64]
+Codes = Whole
 
 
 class Built(Solver[ColumnProgram]):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ import numpy as np
 from ldpopt.core import notebook
 from ldpopt.core.exact import SECONDS, content_digest
 from ldpopt.core.exact import design_digest as digest
-from ldpopt.core.files import PRIVATE, write_whole
+from ldpopt.core.files import PRIVATE, PathName, write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import INFORMATION, Uncertainty
 from ldpopt.core.rounding import in_full
@@ -269,6 +268,6 @@ class Design(Released):
             section["salt"] = self.salt
         return {**self.result.to_json(), "design": section}
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathName) -> None:
         """Write the file, whole or not at all, for the owner alone: it has counts and edges of bins."""
         write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", PRIVATE)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ldpopt.core.errors import InvalidInputError, LdpoptError, RefutedFileError, UnreadableFileError
 from ldpopt.core.exact import RECOVERABLE
+from ldpopt.core.files import PathName
 from ldpopt.core.limits import LEAST_LEFT, Limits, Progress
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
@@ -47,19 +48,19 @@ ROUGH_GAP, SHARE = 1e-2, 0.1
 AnyDesign = Design | PublicDesign
 
 
-def opened(made: AnyDesign | str | os.PathLike[str]) -> AnyDesign:
+def opened(made: AnyDesign | PathName) -> AnyDesign:
     """Return the design, read from its file where that is given."""
     return load_mechanism(made) if isinstance(made, str | os.PathLike) else made
 
 
-def load_mechanism(path: str | os.PathLike[str]) -> AnyDesign:
+def load_mechanism(path: PathName) -> AnyDesign:
     """Read a file of ``ldpopt design``: the one with the counts, or the public one."""
     with within():
         document = read_document(path)
         return load_public(path, document) if SECTION in document else load_design(path, document)
 
 
-def load_design(path: str | os.PathLike[str], document: dict[str, Any] | None = None) -> Design:
+def load_design(path: PathName, document: dict[str, Any] | None = None) -> Design:
     """Read a file of ``ldpopt design``; its table, parameters and mechanism must be those of its proof.
 
     Nothing else in it is trusted before ``verify`` says so.
@@ -88,7 +89,7 @@ class ReadDesign(NamedTuple):
     digest: Any
 
 
-def read_design(path: str | os.PathLike[str], document: dict[str, Any] | None = None) -> ReadDesign:
+def read_design(path: PathName, document: dict[str, Any] | None = None) -> ReadDesign:
     """Read a file of ``ldpopt design`` as it stands, to examine one that may have been changed.
 
     Args:

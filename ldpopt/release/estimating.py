@@ -9,17 +9,16 @@ Otherwise they leave a range (:mod:`ldpopt.measures.frequency_intervals`).
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.files import PathName
+from ldpopt.core.validate import Array, Whole
 from ldpopt.measures import estimators
 from ldpopt.measures.frequency_intervals import Estimates, confidence_intervals, estimated
 from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior
@@ -198,7 +197,7 @@ class Frequencies:
 
 def estimate(
     released: Any,
-    mechanism: AnyDesign | str | os.PathLike[str],
+    mechanism: AnyDesign | PathName,
     *,
     level: float = 0.95,
     others: bool = False,
@@ -258,7 +257,7 @@ def estimate(
 
 
 def frequencies(
-    counts: NDArray[np.int64],
+    counts: Whole,
     made: AnyDesign,
     *,
     level: float = 0.95,
@@ -341,7 +340,7 @@ def _rows(
 
 
 def _others(
-    made: AnyDesign, counts: NDArray[np.int64], columns: Sequence[Column], level: float, seed: int
+    made: AnyDesign, counts: Whole, columns: Sequence[Column], level: float, seed: int
 ) -> tuple[str, Iterator[dict[str, float]]]:
     """Compute the other estimates and intervals, with words about the posterior."""
     mechanism = made.randomizer.as_matrix("other estimates need a matrix")

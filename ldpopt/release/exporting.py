@@ -79,7 +79,12 @@ class Sampler:
     @cached_property
     def vectors(self) -> list[Vector]:
         """The test vectors."""
-        return _vectors(self.randomizer)
+        found = []
+        for x, place, bits in self.randomizer.edges():
+            first = (bits - place * STEP) % SPAN
+            report = self.randomizer.sample(np.array([x]), stated_words(first))[0]
+            found.append(Vector(x, first, SPELT[self.randomizer.stored](report)))
+        return found
 
     def lines(self) -> list[list[Any]]:
         """List the test vectors with the cells of a row in the place of its input.
@@ -93,16 +98,6 @@ class Sampler:
     def values(self, x: int) -> list[str | float | None]:
         """Return values of the columns whose input is x."""
         return [_value(column, i) for column, i in zip(self.columns, self.inputs[x], strict=True)]
-
-
-def _vectors(of: Randomizer) -> list[Vector]:
-    """List test vectors on both sides of the comparisons of a sampler."""
-    found = []
-    for x, place, bits in of.edges():
-        first = (bits - place * STEP) % SPAN
-        report = of.sample(np.array([x]), stated_words(first))[0]
-        found.append(Vector(x, first, SPELT[of.stored](report)))
-    return found
 
 
 def _rounded_lines(column: Column, of: Randomizer) -> list[list[Any]]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from ldpopt.core import exact
 from ldpopt.core.errors import LdpoptError, RefutedFileError, UnreadableFileError
-from ldpopt.core.files import write_whole
+from ldpopt.core.files import PathName, write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Measure, Uncertainty
 from ldpopt.core.problem import Promise as Measured
@@ -253,7 +253,7 @@ class PublicDesign(Released):
         section["digest"] = exact.public_digest(document)
         return document
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathName) -> None:
         """Write the public file as JSON, whole or not at all."""
         write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
 
@@ -280,7 +280,7 @@ def published(randomizer: Randomizer, domain: Domain, promise: Promise) -> Publi
     return replace(made, level=next(found, None))
 
 
-def load_public(path: str | os.PathLike[str], document: dict[str, Any] | None = None) -> PublicDesign:
+def load_public(path: PathName, document: dict[str, Any] | None = None) -> PublicDesign:
     """Read a public mechanism file; nothing in it is trusted before ``verify`` says so.
 
     Args:
@@ -314,7 +314,7 @@ FORMS: dict[str, Callable[[Any], Randomizer]] = {
 """How a public file states a mechanism, whose inputs and reports are numbered."""
 
 
-def public_path(path: str | os.PathLike[str]) -> Path:
+def public_path(path: PathName) -> Path:
     """Return where the public part of a mechanism's file lies.
 
     >>> public_path("census.json").name

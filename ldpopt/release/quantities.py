@@ -23,10 +23,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpopt.core.quantiles import normal_quantile
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 from ldpopt.measures.frequency_intervals import LEVEL, estimated
 from ldpopt.mechanisms.randomizer import Linear, Randomizer, Values
 
@@ -108,7 +107,7 @@ class Quantities(NamedTuple):
 
 def quantities(
     of: Randomizer,
-    tally: NDArray[np.int64],
+    tally: Whole,
     asked: Sequence[Asked],
     level: float,
     registry: bool = False,
@@ -163,7 +162,7 @@ def quantities(
 
 def _intervals(
     of: Randomizer,
-    tally: NDArray[np.int64],
+    tally: Whole,
     frequencies: Collection[Array],
     level: float,
     registry: bool,
@@ -187,9 +186,7 @@ class _Part(NamedTuple):
 class _Linear:
     """The linear functions of some quantities: estimates, which are known, and their covariance."""
 
-    def __init__(
-        self, of: Randomizer, tally: NDArray[np.int64], asked: Sequence[Asked], registry: bool
-    ) -> None:
+    def __init__(self, of: Randomizer, tally: Whole, asked: Sequence[Asked], registry: bool) -> None:
         listed = [
             weights
             for one in asked

@@ -27,7 +27,7 @@ import numpy as np
 
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
 from ldpopt.core.exact import printable
-from ldpopt.core.files import file_digest, locked, write_whole
+from ldpopt.core.files import PathName, file_digest, locked, write_whole
 from ldpopt.core.rounding import at_least, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.measures.repeated_reports import RepeatedLevel, Together, together
@@ -130,7 +130,7 @@ DIRECTORY = "LDPOPT_LEDGERS"
 """The environment variable that names the directory of ledgers; a group of people can share one."""
 
 
-def ledgers(mechanism: str | os.PathLike[str], made: AnyDesign) -> tuple[Path, Path]:
+def ledgers(mechanism: PathName, made: AnyDesign) -> tuple[Path, Path]:
     """Return the two files in which the releases of a mechanism are recorded.
 
     The user's ledger has the mechanism's identity for a name, so that it stays the same for a file that
@@ -159,7 +159,7 @@ def _directory() -> Path:
         ) from None
 
 
-def releases(mechanism: str | os.PathLike[str], made: AnyDesign) -> list[Release]:
+def releases(mechanism: PathName, made: AnyDesign) -> list[Release]:
     """List the releases of a mechanism in both of its ledgers, each once; void ones are left out."""
     return [release for release in _recorded(ledgers(mechanism, made), made) if not release.void]
 
@@ -202,7 +202,7 @@ def _entries(path: Path, name: str) -> Iterator[Release]:
 
 
 @contextmanager
-def _opened(mechanism: str | os.PathLike[str], made: AnyDesign) -> Iterator[list[Release]]:
+def _opened(mechanism: PathName, made: AnyDesign) -> Iterator[list[Release]]:
     """Lock both ledgers and yield their releases, void ones too; what is in the list is written then."""
     paths = ledgers(mechanism, made)
     try:
@@ -229,9 +229,9 @@ def _today() -> str:
 
 
 def record(
-    mechanism: str | os.PathLike[str],
+    mechanism: PathName,
     made: AnyDesign,
-    released: str | os.PathLike[str],
+    released: PathName,
     sha256: str,
     most: float | None = None,
     population: str = "",
@@ -259,7 +259,7 @@ def record(
     return [*before, this]
 
 
-def void(mechanism: str | os.PathLike[str], made: AnyDesign, run: str) -> Release:
+def void(mechanism: PathName, made: AnyDesign, run: str) -> Release:
     """Make a release void: it was a rehearsal, and nobody has its file. It stays in the ledgers.
 
     The file is looked for where it was written, beside the mechanism's file and in the working

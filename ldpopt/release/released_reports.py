@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.validate import Whole
 from ldpopt.core.workers import workers
 from ldpopt.release.designing import AnyDesign
 from ldpopt.tables.batches import TableReader, open_table
@@ -24,9 +25,7 @@ SHORT = 12
 """Digits of a fingerprint in earlier versions: too few, as two mechanisms of one were found in 100 s."""
 
 
-def report_counts(
-    released: Any, made: AnyDesign, jobs: int = 1, scheduler: str | None = None
-) -> NDArray[np.int64]:
+def report_counts(released: Any, made: AnyDesign, jobs: int = 1, scheduler: str | None = None) -> Whole:
     """Tally the reports, as the estimates need them; several workers can share the parts of a table.
 
     Args:
@@ -46,7 +45,7 @@ def report_counts(
     return counts
 
 
-def _counted(column: str, made: AnyDesign, number: int, part: TableReader) -> NDArray[np.int64]:
+def _counted(column: str, made: AnyDesign, number: int, part: TableReader) -> Whole:
     """Count the reports of a part of a released table; the number of the part is ignored."""
     of = made.randomizer
     batches = (of.tallied(found) for found in _reports(part, column, made))
@@ -142,9 +141,7 @@ def _report_column(reader: TableReader, made: AnyDesign) -> str:
     return PREFIX + made.fingerprint
 
 
-def paired(
-    made: AnyDesign, table: Any, released: Any
-) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
+def paired(made: AnyDesign, table: Any, released: Any) -> Iterator[tuple[Whole, NDArray[Any]]]:
     """Pair the inputs of a table with the reports released for its rows, a batch at a time.
 
     Args:

@@ -7,7 +7,6 @@ set, it is written in hexadecimal digits after an x, the first input in the high
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -22,7 +21,8 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError, RefutedFileError, UndecidedFileError
-from ldpopt.core.files import file_digest, whole_directory, whole_file
+from ldpopt.core.files import PathName, file_digest, whole_directory, whole_file
+from ldpopt.core.validate import Whole
 from ldpopt.core.workers import Parallel, workers
 from ldpopt.mechanisms.randomizer import RandomWords, secure_words, seeded_words
 from ldpopt.release.designing import AnyDesign, opened
@@ -30,7 +30,7 @@ from ldpopt.release.released_reports import PREFIX, written_sets
 from ldpopt.release.table_consistency import Agreement, agreement
 from ldpopt.tables.batches import TableReader, check_name, open_table
 
-Counts = NDArray[np.int64]
+Counts = Whole
 Drawn = tuple[Counts, NDArray[Any]]
 """How often each input occurs among some rows, and the reports of these rows."""
 
@@ -54,8 +54,8 @@ def reports(table: Any, made: AnyDesign, *, seed: int | None = None) -> Iterator
 
 def privatize(
     table: Any,
-    mechanism: AnyDesign | str | os.PathLike[str],
-    out: str | os.PathLike[str],
+    mechanism: AnyDesign | PathName,
+    out: PathName,
     *,
     seed: int | None = None,
     progress: Callable[[int], None] | None = None,

@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpopt.core.quantiles import chi2_quantile, chi2_tail, hypergeometric_tail
 from ldpopt.core.rounding import at_least, at_most
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, Whole
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
@@ -178,7 +177,7 @@ def _rarest(first: Array, second: Array) -> float:
     return min(1.0, 2 * len(few) * min(tails))
 
 
-def _groups(expected: Array) -> NDArray[np.int64]:
+def _groups(expected: Array) -> Whole:
     """Give every cell a number; cells that are taken together get the same one.
 
     The rarest cells are taken together, as few as suffice.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ldpopt.core.exact import CEILING, GAP_FLOOR
@@ -87,7 +87,8 @@ def answer(loaded: Loaded) -> list[Fact]:
     """State value, bound, gap and status, and what the reports are good for."""
     result, unit = loaded.result, loaded.result.problem.measure.unit
     sense = "less is better" if result.problem.sense == "minimise" else "more is better"
-    marked = _marked_utility(loaded)
+    certified = loaded.verification.certifies_utility  # else value and bound are marked
+    marked = str if certified else loaded.verification.marked_utility
     value = f"{_value(result)} {unit}".strip()
     facts = [Fact("Value", marked(value), f"{result.problem.measure.name}; {sense}")]
     share, entropy = _share(loaded), data_entropy(loaded)
@@ -129,12 +130,6 @@ def _status(loaded: Loaded) -> Fact:
     elif not verification.certifies_utility:
         meaning = f"the solver's word: {meaning}"
     return Fact("Status", verification.marked_utility(status.value), meaning)
-
-
-def _marked_utility(loaded: Loaded) -> Callable[[str], str]:
-    """Return the mark of value and bound if the checker verified privacy but not the utility."""
-    known = loaded.verification.certifies_utility
-    return str if known else loaded.verification.marked_utility
 
 
 def _use(made: Design) -> Iterator[Fact]:

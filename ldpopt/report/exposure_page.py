@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from ldpopt.core.files import write_whole
+from ldpopt.core.files import PathName, write_whole
 from ldpopt.core.validate import Array
 from ldpopt.release.safe_columns import Exposed, exposure_in_words, rows_in_words
 from ldpopt.report import page_figures
 from ldpopt.report.rendering import rendered
 
 
-def write_page(found: Exposed, out: str | os.PathLike[str]) -> None:
+def write_page(found: Exposed, out: PathName) -> None:
     """Write one self-contained HTML page on the exposure of a table."""
     text = rendered(
         "exposure.html",

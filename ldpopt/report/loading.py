@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ldpopt.core.errors import FailedError, LdpoptError, UndecidedFileError, UnreadableFileError
 from ldpopt.core.exact import SECONDS
-from ldpopt.core.files import file_digest
+from ldpopt.core.files import PathName, file_digest
 from ldpopt.core.form import Status
 from ldpopt.engine import verifying
 from ldpopt.engine.result import Result
@@ -57,7 +57,7 @@ class Published(NamedTuple):
     verification: verifying.Verification
 
 
-def read_public(path: str | os.PathLike[str], seconds: float = SECONDS) -> Published:
+def read_public(path: PathName, seconds: float = SECONDS) -> Published:
     """Read a public mechanism and let the checker decide its claims within so many seconds."""
     name = os.fspath(path)
     digest = file_digest(Path(name))
@@ -82,7 +82,7 @@ def _states_table(params: Any) -> bool:
     )
 
 
-def read(path: str | os.PathLike[str], seconds: float = SECONDS) -> Loaded:
+def read(path: PathName, seconds: float = SECONDS) -> Loaded:
     """Read a result or design file and let the checker decide its claims within so many seconds."""
     name = os.fspath(path)
     document = verifying.read_document(name)

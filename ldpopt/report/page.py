@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ldpopt.core.exact import SECONDS
-from ldpopt.core.files import write_whole
+from ldpopt.core.files import PathName, write_whole
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.rounding import at_most, in_full
 from ldpopt.engine.result import Result
@@ -193,7 +193,7 @@ def page(parts: Sequence[Part]) -> str:
     return rendered("report.html", title=title, internal=internal, parts=parts)
 
 
-def page_name(results: Sequence[str | os.PathLike[str]]) -> str:
+def page_name(results: Sequence[PathName]) -> str:
     """Name the page on some files: that on a file with counts is called internal."""
     first = Path(results[0])
     stem = str(first.with_suffix("")) if len(results) == 1 else "report"
@@ -201,17 +201,17 @@ def page_name(results: Sequence[str | os.PathLike[str]]) -> str:
     return f"{stem}{'.internal' if internal else ''}.html"
 
 
-Reported = str | os.PathLike[str] | Result
+Reported = PathName | Result
 """What a page is about: a file, or a result."""
 
 
 def report(
     results: Reported | Sequence[Reported],
-    out: str | os.PathLike[str],
+    out: PathName,
     *,
     curve_seconds: float = 60.0,
     time_limit: float | None = None,
-    registry: str | os.PathLike[str] | None = None,
+    registry: PathName | None = None,
     progress: Progress | None = None,
     step: Callable[[str], object] = str,
 ) -> list[Part]:
@@ -249,7 +249,7 @@ def report(
     return found
 
 
-def _as_file(given: Reported, out: Path, number: int) -> str | os.PathLike[str]:
+def _as_file(given: Reported, out: Path, number: int) -> PathName:
     """Return the name of a file; a result is saved beside the page first."""
     if not isinstance(given, Result):
         return given

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 
-from ldpopt.core.files import write_whole
+from ldpopt.core.files import PathName, write_whole
 from ldpopt.protocol import Outcome
 from ldpopt.report.rendering import rendered
 
@@ -60,9 +59,7 @@ def _edges(counted: Collection[str]) -> str:
     )
 
 
-def write_page(
-    outcome: Outcome, name: str, out: str | os.PathLike[str], counted: Collection[str] = ()
-) -> None:
+def write_page(outcome: Outcome, name: str, out: PathName, counted: Collection[str] = ()) -> None:
     """Write one self-contained HTML page on a run.
 
     Args:

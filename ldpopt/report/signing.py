@@ -11,11 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ldpopt.core.exact import is_counted
 from ldpopt.core.rounding import factor_at_most, in_full
+from ldpopt.core.validate import Whole
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.frequency_intervals import LEVEL
 from ldpopt.release import release_ledger
@@ -306,7 +304,7 @@ def shift(level: float, what: str) -> str:
     return _by(level, what)
 
 
-def rare(made: AnyDesign, counts: NDArray[np.int64] | None = None) -> Iterator[str]:
+def rare(made: AnyDesign, counts: Whole | None = None) -> Iterator[str]:
     """Name the inputs that nearly always give the same report, and how many rows give it.
 
     Args:

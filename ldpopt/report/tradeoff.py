@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
@@ -264,7 +264,10 @@ class _Work:
                 self._follow(name, [self.own.epsilon])
         for name in sorted(self.tasks, key=self._expected):
             if self.tasks[name].repeats is not None or self.points[name]:
-                self._follow(name, list(self._missing(name)))
+                # levels near the result's own first
+                there = {point.epsilon for point in self.points[name]}
+                near = sorted(self.levels, key=lambda level: abs(math.log(level / self.own.epsilon)))
+                self._follow(name, [level for level in near if level not in there])
         series = (
             Series(name, task.summary, tuple(sorted(self.points[name])))
             for name, task in self.tasks.items()
@@ -272,12 +275,6 @@ class _Work:
         )
         omitted, spent = (*refused, *self.omitted), self.limits.elapsed()
         return TradeOff(tuple(series), self.own, self.own_name, omitted, spent, self.mechanisms)
-
-    def _missing(self, name: str) -> Iterator[float]:
-        """List the levels that a method lacks, those near the result's own first."""
-        there = {point.epsilon for point in self.points[name]}
-        near = sorted(self.levels, key=lambda level: abs(math.log(level / self.own.epsilon)))
-        return (level for level in near if level not in there)
 
     def _follow(self, name: str, levels: list[float]) -> None:
         """Solve at one level after the other while the time lasts."""

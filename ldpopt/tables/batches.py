@@ -134,21 +134,14 @@ def _frame(table: Any) -> Any:
     return None
 
 
-def _import_pandas() -> None:
-    """Import pandas, if it is there, before pyarrow does: with it, Ctrl-C meanwhile is not lost.
-
-    pyarrow imports pandas with its first array, and drops all that is raised meanwhile.
-    """
+def _named(name: str, sep: str | None, encoding: str) -> TableReader:
+    """Open standard input, an embedded table, or a file."""
+    # import pandas, if it is there, before pyarrow does: with it, Ctrl-C meanwhile is not lost
     try:
         import pandas  # noqa: F401
     except ImportError as error:
         if from_ctrl_c(error):
             raise KeyboardInterrupt from error
-
-
-def _named(name: str, sep: str | None, encoding: str) -> TableReader:
-    """Open standard input, an embedded table, or a file."""
-    _import_pandas()
     if name == STANDARD_INPUT:
         return _Csv(sys.stdin.buffer.read(), "standard input", sep or ",", encoding)
     if name == EMBEDDED or name.startswith(f"{EMBEDDED}:"):

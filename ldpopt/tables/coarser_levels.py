@@ -6,7 +6,6 @@ how many nats of the column no mechanism can release any more.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import chain
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import MISSING, MOST_PREFIX, OTHER
+from ldpopt.core.files import PathName
 from ldpopt.core.rounding import at_most
 from ldpopt.core.validate import Array
 from ldpopt.tables.batches import TableReader, open_table
@@ -24,7 +24,7 @@ from ldpopt.tables.cells import absent, check_label, numbered, quoted, text_cell
 from ldpopt.tables.domain import Column
 from ldpopt.tables.unpacking import check_words
 
-Levels = int | str | os.PathLike[str] | Mapping[str, str]
+Levels = int | PathName | Mapping[str, str]
 """The number of first characters that count; or the group of every word, as a mapping or as a table
 of two columns."""
 MOST_VALUES = 200
@@ -125,7 +125,7 @@ def _read_levels(name: str, levels: Levels | None) -> tuple[int, tuple[tuple[str
     return 0, tuple(sorted(groups.items()))
 
 
-def _read_mapping(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
+def _read_mapping(path: PathName) -> list[tuple[str, str]]:
     """Read the first two columns of a table: words and their groups."""
     table = open_table(path)
     if len(table.columns) < 2:

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.validate import Whole
 
-Codes = NDArray[np.int64]
+Codes = Whole
 
 
 def column_names(table: Any) -> list[Any]:

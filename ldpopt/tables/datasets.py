@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError, UnknownNameError
-from ldpopt.core.validate import Cleaned
+from ldpopt.core.validate import Cleaned, Whole
 from ldpopt.tables.census import EMBEDDED, census_features, census_tables
 
 
@@ -32,7 +32,7 @@ class ContingencyTable(Cleaned):
     public: str
     secret_values: tuple[str, ...]
     public_values: tuple[str, ...]
-    counts: NDArray[np.int64]
+    counts: Whole
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
@@ -115,9 +115,9 @@ class Features:
     """
 
     values: dict[str, tuple[str, ...]]
-    counts: dict[str, NDArray[np.int64]]
+    counts: dict[str, Whole]
     joint_names: tuple[str, ...]
-    joint: NDArray[np.int64]
+    joint: Whole
 
     def marginal(self, name: str) -> NDArray[np.float64]:
         """Return the empirical distribution of a feature.

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.exact import DOMAIN, OTHER, UnreadableError, range_points
+from ldpopt.core.validate import Whole
 from ldpopt.tables.batches import Batch, TableReader
 from ldpopt.tables.cells import MOMENT, absent, moments, numbered, numbers, quoted, text_cells, trimmed
 
-Codes = NDArray[np.int64]
+Codes = Whole
 Rounding = Callable[[int], NDArray[np.uint64]]
 """Draws so many random words of 64 bits, one for each number that is rounded."""
 BITS, EVEN = 52, 0x9E3779B97F4A7
