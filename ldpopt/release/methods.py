@@ -219,7 +219,8 @@ def _without(what: str) -> Refusal:
 
 
 def _one_column(question: Question) -> str | None:
-    alone = len(question.queries or ()) == question.counts.size
+    asked = question.queries
+    alone = asked is not None and len(asked) == question.counts.size
     return "the table has one column: learn is the same" if alone else None
 
 
