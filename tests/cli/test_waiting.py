@@ -58,7 +58,7 @@ def test_a_narrow_terminal_cuts_the_step_and_keeps_the_time(screen):
 @pytest.mark.parametrize("step", ["start", "stop"])
 def test_ctrl_c_while_a_bar_appears_or_goes_leaves_nothing_of_it(screen, monkeypatch, step):
     """Its thread would draw on, below the line that ends the command."""
-    plain, bars = getattr(terminal.Progress, step), []
+    plain, bars = getattr(terminal.progress.Progress, step), []
 
     def pressed(bar):
         bars.append(bar)
@@ -68,7 +68,7 @@ def test_ctrl_c_while_a_bar_appears_or_goes_leaves_nothing_of_it(screen, monkeyp
         if step == "stop":
             plain(bar)
 
-    monkeypatch.setattr(terminal.Progress, step, pressed)
+    monkeypatch.setattr(terminal.progress.Progress, step, pressed)
     with pytest.raises(KeyboardInterrupt), terminal.watching("reading", 60):
         pass
     assert len(bars) == 1
