@@ -8,7 +8,6 @@ the laws of the mechanisms. Other packages are also run, by their own code, with
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.bench.comparison import OURS, is_here
-from ldpopt.bench.peers import clipped
+from ldpopt.bench.peers import DIRECT, UNARY, Protocol, clipped
 from ldpopt.core.validate import Array, Whole
 from ldpopt.engine.sweep import Row
 from ldpopt.measures.numeric_report_variance import published_moments
@@ -39,6 +38,7 @@ MARGINS, CELLS, GIVEN, MEAN = "two margins", "cells", "cells, second column told
 """The questions."""
 
 Codes = Whole
+SUBSET = Protocol("SS", "SS", ("", ""))
 Estimates = Callable[[], Array]
 """Makes and counts the reports of all rows once."""
 
@@ -158,11 +158,11 @@ def _cells(survey: Survey, epsilon: float, seconds: float) -> list[Row]:
     rivals = [
         _ours(made, [Values(np.arange(k), k)]),
         *(
-            Rival(name, _rms([variances(p, *law(k, epsilon), n)]), _alone(codes, kind, epsilon))
-            for name, law, kind in (
-                (BY_HAND, response, "GRR"),
-                ("subset selection", subset, "SS"),
-                ("optimised unary", unary, "UE"),
+            Rival(name, _rms([variances(p, *law(k, epsilon), n)]), _alone(codes, of, epsilon))
+            for name, law, of in (
+                (BY_HAND, response, DIRECT),
+                ("subset selection", subset, SUBSET),
+                ("optimised unary", unary, UNARY),
             )
         ),
         Rival(CURATOR, geometric(epsilon) / n),
@@ -321,31 +321,14 @@ def _multi_freq(columns: Sequence[Codes], kind: str, epsilon: float) -> Estimate
     return run
 
 
-def _alone(codes: Codes, kind: str, epsilon: float) -> Estimates | None:
+def _alone(codes: Codes, of: Protocol, epsilon: float) -> Estimates | None:
     """Let multi-freq-ldpy report one column, or pure-ldp where that is unary encoding."""
-    people, k = codes.tolist(), int(codes.max()) + 1
-    if kind == "UE":
-        return _pure_ldp(people, k, epsilon)
-    if not is_here("multi_freq_ldpy"):
-        return None
-    module = importlib.import_module(f"multi_freq_ldpy.pure_frequency_oracles.{kind}")
-    client, count = getattr(module, f"{kind}_Client"), getattr(module, f"{kind}_Aggregator_MI")
-    return lambda: np.asarray(count([client(x, k, epsilon) for x in people], k, epsilon))
-
-
-def _pure_ldp(people: list[int], k: int, epsilon: float) -> Estimates | None:
-    if not is_here("pure_ldp"):
-        return None
-    from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
-
-    client = UEClient(epsilon, k, use_oue=True, index_mapper=int)
-
-    def run() -> Array:
-        server = UEServer(epsilon, k, use_oue=True, index_mapper=int)
-        server.aggregate_all([client.privatise(x) for x in people])
-        return np.asarray(server.estimate_all(range(k), suppress_warnings=True)) / len(people)
-
-    return run
+    people, at = codes.tolist(), (int(codes.max()) + 1, epsilon)
+    if of is UNARY:
+        pure = is_here("pure_ldp")
+        return (lambda: np.asarray(of.served(of.privatised(people, *at), *at))) if pure else None
+    multi = is_here("multi_freq_ldpy")
+    return (lambda: np.asarray(of.counted(of.drawn(people, *at), *at))) if multi else None
 
 
 # ------------------------------------------------------------ rows

@@ -6,10 +6,11 @@ Each function is the short program that one would write with a package's own int
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from importlib import import_module
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -196,77 +197,112 @@ def _frequencies(k: int, users: int) -> Iterator[Contest]:
     rng = np.random.default_rng(k)
     truth = rng.dirichlet(np.ones(k))
     values = rng.choice(k, size=users, p=truth).astype(np.int64)
-    yield from _responses(values, k)
-    yield from _unary(values, k)
-
-
-def _responses(values: Whole, k: int) -> Iterator[Contest]:
+    shares = np.bincount(values, minlength=k) / users
     mechanism = Mechanism(repair(randomized_response(k, 1.0).matrix, staircase_cone(k, 1.0)))
-    sampler = Matrix(mechanism)
-    users = values.tolist()
-    law = np.bincount(values, minlength=k) @ mechanism.matrix / len(values)
-    label = f"k = {k}, {len(users):,} users"
-    yield Contest(
-        "sampling GRR",
-        label,
-        _rivals(
-            lambda: sampler.sample(values, secure_words),
-            partial(_multi_freq_reports, users, k),
-            partial(_pure_ldp_reports, users, k),
-        ),
-        lambda _, reports: errors_off(np.bincount(reports, minlength=k), law, len(users)),
-        6.0,
-        "standard errors",
-    )
+    sampler, count = Matrix(mechanism), partial(np.bincount, minlength=k)
     reports = sampler.sample(values, seeded_words(k))
-    listed = reports.tolist()
-    yield Contest(
-        "estimating GRR",
-        label,
-        _rivals(
-            lambda: invert(mechanism, np.bincount(reports, minlength=k)),
-            partial(_multi_freq_estimate, listed, k),
-            partial(_pure_ldp_estimate, listed, k),
-            clipped,
-        ),
-        largest_difference,
-        1e-9,
+    yield from _protocol(
+        DIRECT,
+        k,
+        values,
+        lambda: sampler.sample(values, secure_words),
+        lambda _, found: errors_off(count(found), shares @ mechanism.matrix, users),
+        reports.tolist(),
+        lambda: invert(mechanism, count(reports)),
+    )
+    unary, rng = UnaryEncoding.oue(k, 1.0), np.random.default_rng(k)
+    law, sets = unary.other + (unary.own - unary.other) * shares, unary.sample(values, rng)
+    yield from _protocol(
+        UNARY,
+        k,
+        values,
+        lambda: unary.sample(values, rng),
+        lambda _, found: errors_off(np.sum(found, axis=0), law, users),
+        list(sets.astype(float)),
+        lambda: unary.estimate(sets),
     )
 
 
-def _unary(values: Whole, k: int) -> Iterator[Contest]:
-    mechanism = UnaryEncoding.oue(k, 1.0)
-    rng = np.random.default_rng(k)
+class Protocol(NamedTuple):
+    """A protocol as other packages know it, of k values at a level.
+
+    Attributes:
+        name: ours.
+        multi_freq: its name in multi-freq-ldpy.
+        pure_ldp: module and beginning of its classes in pure-ldp.
+        options: what multi-freq-ldpy is told beside values and level, and pure-ldp by name.
+    """
+
+    name: str
+    multi_freq: str
+    pure_ldp: tuple[str, str]
+    options: Mapping[str, Any] = {}
+
+    def told(self, ending: str) -> Any:
+        """Return a function of multi-freq-ldpy: its "Client" or its "Aggregator_MI"."""
+        module = import_module(f"multi_freq_ldpy.pure_frequency_oracles.{self.multi_freq}")
+        return getattr(module, f"{self.multi_freq}_{ending}")
+
+    def built(self, ending: str, k: int, epsilon: float) -> Any:
+        """Build a "Client" or a "Server" of pure-ldp."""
+        module, prefix = self.pure_ldp
+        cls = getattr(import_module(f"pure_ldp.frequency_oracles.{module}"), f"{prefix}{ending}")
+        return cls(epsilon, k, index_mapper=int, **self.options)
+
+    def drawn(self, users: list[int], k: int, epsilon: float) -> list[Any]:
+        """Let multi-freq-ldpy draw the reports."""
+        client = self.told("Client")
+        return [client(x, k, epsilon, *self.options.values()) for x in users]
+
+    def counted(self, reports: list[Any], k: int, epsilon: float) -> Any:
+        """Let multi-freq-ldpy estimate the frequencies; it does not ask for k where reports are sets."""
+        sizes = () if self.options else (k,)
+        return self.told("Aggregator_MI")(reports, *sizes, epsilon, *self.options.values())
+
+    def privatised(self, users: list[int], k: int, epsilon: float) -> list[Any]:
+        """Let pure-ldp draw the reports."""
+        client = self.built("Client", k, epsilon)
+        return [client.privatise(x) for x in users]
+
+    def served(self, reports: list[Any], k: int, epsilon: float) -> Any:
+        """Let pure-ldp estimate the frequencies."""
+        server = self.built("Server", k, epsilon)
+        server.aggregate_all(reports)
+        return server.estimate_all(range(k), suppress_warnings=True) / len(reports)
+
+
+DIRECT = Protocol("GRR", "GRR", ("direct_encoding", "DE"))
+UNARY = Protocol("OUE", "UE", ("unary_encoding", "UE"), {"use_oue": True})
+
+
+def _protocol(
+    of: Protocol,
+    k: int,
+    values: Whole,
+    draw: Answer,
+    off: Callable[[Any, Any], float],
+    reports: list[Any],
+    estimate: Answer,
+) -> Iterator[Contest]:
+    """Ask for the reports of users, then for the frequencies that given reports tell.
+
+    Args:
+        of: the protocol.
+        k: how many values there are.
+        values: what each user holds.
+        draw: draws our reports.
+        off: how many standard errors the second of two answers is off.
+        reports: the given reports.
+        estimate: our estimate from them.
+    """
     users = values.tolist()
-    shares = np.bincount(values, minlength=k) / len(values)
-    law = mechanism.other + (mechanism.own - mechanism.other) * shares
-    label = f"k = {k}, {len(users):,} users"
-    yield Contest(
-        "sampling OUE",
-        label,
-        _rivals(
-            lambda: mechanism.sample(values, rng),
-            partial(_multi_freq_sets, users, k),
-            partial(_pure_ldp_sets, users, k),
-        ),
-        lambda _, reports: errors_off(np.sum(reports, axis=0), law, len(users)),
-        6.0,
-        "standard errors",
-    )
-    reports = mechanism.sample(values, rng)
-    listed = list(reports.astype(float))
-    yield Contest(
-        "estimating OUE",
-        label,
-        _rivals(
-            lambda: mechanism.estimate(reports),
-            partial(_multi_freq_shares, listed),
-            partial(_pure_ldp_shares, listed, k),
-            clipped,
-        ),
-        largest_difference,
-        1e-9,
-    )
+    label, at = f"k = {k}, {len(users):,} users", (k, 1.0)
+    drawn, privatised = partial(of.drawn, users, *at), partial(of.privatised, users, *at)
+    rivals = _rivals(draw, drawn, privatised)
+    yield Contest(f"sampling {of.name}", label, rivals, off, 6.0, "standard errors")
+    counted, served = partial(of.counted, reports, *at), partial(of.served, reports, *at)
+    rivals = _rivals(estimate, counted, served, clipped)
+    yield Contest(f"estimating {of.name}", label, rivals, largest_difference, 1e-9)
 
 
 def _rivals(
@@ -303,62 +339,3 @@ def clipped(frequencies: Array) -> Array:
     """Set negative frequencies to 0 and scale the rest to sum to 1, as multi-freq-ldpy does."""
     kept = np.clip(frequencies, 0.0, None)
     return kept / kept.sum()
-
-
-def _multi_freq_reports(users: list[int], k: int) -> list[int]:
-    from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
-
-    return [GRR_Client(x, k, 1.0) for x in users]
-
-
-def _multi_freq_estimate(reports: list[int], k: int) -> Any:
-    from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator_MI
-
-    return GRR_Aggregator_MI(reports, k, 1.0)
-
-
-def _multi_freq_sets(users: list[int], k: int) -> list[Array]:
-    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Client
-
-    return [UE_Client(x, k, 1.0, True) for x in users]
-
-
-def _multi_freq_shares(reports: list[Array]) -> Any:
-    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI
-
-    return UE_Aggregator_MI(reports, 1.0, True)
-
-
-def _pure_ldp_reports(users: list[int], k: int) -> list[int]:
-    from pure_ldp.frequency_oracles.direct_encoding import DEClient
-
-    client = DEClient(1.0, k, index_mapper=_index)
-    return [client.privatise(x) for x in users]
-
-
-def _pure_ldp_estimate(reports: list[int], k: int) -> Any:
-    from pure_ldp.frequency_oracles.direct_encoding import DEServer
-
-    return _served(DEServer(1.0, k, index_mapper=_index), reports, k)
-
-
-def _pure_ldp_sets(users: list[int], k: int) -> list[Array]:
-    from pure_ldp.frequency_oracles.unary_encoding import UEClient
-
-    client = UEClient(1.0, k, use_oue=True, index_mapper=_index)
-    return [client.privatise(x) for x in users]
-
-
-def _pure_ldp_shares(reports: list[Array], k: int) -> Any:
-    from pure_ldp.frequency_oracles.unary_encoding import UEServer
-
-    return _served(UEServer(1.0, k, use_oue=True, index_mapper=_index), reports, k)
-
-
-def _served(server: Any, reports: list[Any], k: int) -> Any:
-    server.aggregate_all(reports)
-    return server.estimate_all(range(k), suppress_warnings=True) / len(reports)
-
-
-def _index(value: int) -> int:
-    return value
