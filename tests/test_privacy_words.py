@@ -450,7 +450,7 @@ SAYS = {
     "protocol/run.py": "how many users there must be",
     "protocol/session.py": "how many users there must be",
     "release/method_summaries.py": "what a method seeks",
-    "release/composed_question.py": "why a method refuses",
+    "release/methods.py": "why a method refuses",
     "release/levels_of_secrecy.py": "why a file of levels is refused",
     "release/promises.py": "what was promised; callers mark it",
     "release/question.py": "why a question is refused",

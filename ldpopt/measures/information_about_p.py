@@ -14,7 +14,7 @@ from scipy.special import xlogy
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.measures import randomized_response_series, tallies
-from ldpopt.measures.annealed_evidence import Bracket, bracket
+from ldpopt.measures.evidence import Bracket, bracket
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.measures.randomized_response_series import response_entropy, response_level
 from ldpopt.mechanisms.listings import compositions

@@ -17,6 +17,7 @@ from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.estimation_fidelity import few_subsets
 from ldpopt.mechanisms import ENCODINGS
 from ldpopt.mechanisms.randomizer import Randomizer
+from ldpopt.models.objective import MutualInformation, Queries
 from ldpopt.problems._robust.calibration import STEPS
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
 from ldpopt.problems.grr_conditional import GRRConditional
@@ -24,6 +25,7 @@ from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.problems.least_phi import BroadFidelity
 from ldpopt.problems.numeric_mean import NumericMean
 from ldpopt.problems.polyopt import PolyOpt
+from ldpopt.problems.program import Program
 from ldpopt.problems.robust_fidelity import RobustFidelity
 from ldpopt.problems.robust_optimum import RobustOptimum
 from ldpopt.problems.secret_staircase import SecretStaircase
@@ -31,7 +33,6 @@ from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.ue_conditional import MOST_REPORTS, UEConditional
 from ldpopt.release.accuracy import likely
 from ldpopt.release.column_sampling import Built, Wanted, sampled, split
-from ldpopt.release.composed_question import MOST_QUERIED, composed, too_many_rays
 from ldpopt.release.matrix_randomizer import released
 from ldpopt.release.question import MOST_CELLS, Question
 
@@ -41,6 +42,10 @@ MOST_LEARNT = 200
 """Inputs for which the checker computes φ in seconds."""
 MOST_ROWS = 4096
 """The most rows of a mechanism that is a matrix; an encoding, stated by its parameters, has none."""
+MOST_QUERIED = 120
+"""Cells for which a mechanism for the wanted frequencies is sought; more take minutes."""
+MOST_HIDDEN = 9
+"""Values hidden from each other up to which all columns worth having are listed within seconds."""
 MOST_BLURRED = 600
 """Cells for which all exact levels take seconds; the time grows with the square of the cells."""
 MOST_PROVEN = 9
@@ -159,9 +164,20 @@ def _queries(question: Question) -> Problem:
     return _robust(RobustFidelity, queries=question.queries)(question)
 
 
+def _composed(question: Question) -> Problem:
+    """Ask for the best mechanism under the notion of privacy that is promised.
+
+    Frequencies are asked for at the observed distribution with half a row added to each cell: where a
+    report may tell a value that does not occur, its error has no meaning at a probability of 0.
+    """
+    if question.queries is None:
+        return Program(question.notion, MutualInformation(question.p_hat.ravel()))
+    return Program(question.notion, Queries(question.queries, likely(question.counts)))
+
+
 def _split(question: Question, gap: float, seconds: float) -> Array:
-    F, level = question.uncertainty, question.epsilon
-    return split(F, question.p_hat, level, question.queries, gap, seconds)
+    asked = question.uncertainty, question.p_hat, question.epsilon, question.queries
+    return split(*asked, gap, seconds)
 
 
 def _sampled(question: Question, gap: float, seconds: float) -> Array:
@@ -253,6 +269,18 @@ def _too_large(question: Question) -> str | None:
     return reason if a1 > secrets or a1 * a2 > cells else None
 
 
+def _too_many_rays(question: Question) -> str | None:
+    """Refuse questions whose columns are too many to list."""
+    secrets, k = len(question.counts), question.counts.size
+    hidden = secrets if question.robust == "given" else k
+    if hidden > MOST_HIDDEN or k > MOST_QUERIED:
+        return (
+            f"takes at most {MOST_HIDDEN} values that are hidden from each other and {MOST_QUERIED} "
+            f"cells, not {hidden} and {k}; take values together (--top, --bins, --levels)"
+        )
+    return None
+
+
 def _tells_too_much(question: Question) -> str | None:
     reason = f"the public values as they are have the level {question.public_level:.4g} of the secret"
     return reason if question.public_level > question.epsilon else None
@@ -297,7 +325,7 @@ METHODS: dict[str, Method] = {
             _has_at_most(MOST_QUERIED, "takes at most {most} cells, not {k}"),
         ),
     ),
-    "composed": Method(composed, (too_many_rays,), composed=True),
+    "composed": Method(_composed, (_too_many_rays,), composed=True),
     "public": Method(_public_column, (_without_set, _tells_too_much), "public-column"),
     "blurred": Method(
         _public_column,

@@ -10,10 +10,18 @@ import numpy as np
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import KNOWN_SAMPLES, MOST_EPSILON, MOST_TOGETHER, SET_ALPHA, UnreadableError
+from ldpopt.core.exact import (
+    KNOWN_SAMPLES,
+    MOST_EPSILON,
+    MOST_TOGETHER,
+    SET_ALPHA,
+    UnreadableError,
+    pair_level,
+)
 from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array, Cleaned
 from ldpopt.measures.rldp_level import rldp_level
+from ldpopt.models.privacy import Given, Pairs, Privacy, Sensitive
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set
 
 ROBUSTNESS = ("all", "chi2", "known", "given")
@@ -102,6 +110,16 @@ class Question(Cleaned):
     def p_hat(self) -> Array:
         """The observed distribution [s][u]."""
         return self.counts / self.counts.sum()
+
+    @property
+    def notion(self) -> Privacy:
+        """The notion of privacy that is promised, where it is one."""
+        (a1, a2), epsilon = self.counts.shape, self.epsilon
+        if self.secrecy:
+            of = [[None if m is None else pair_level(epsilon, m) for m in row] for row in self.secrecy]
+            return Pairs(np.repeat(np.repeat(np.array(of, dtype=object), a2, 0), a2, 1).tolist())
+        inputs = [s * a2 + u for s in self.sensitive for u in range(a2)]
+        return Sensitive(epsilon, inputs) if inputs else Given(epsilon, (a1, a2))
 
     @property
     def promised(self) -> float:

@@ -10,7 +10,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures import information_about_p as information
 from ldpopt.measures import tallies
-from ldpopt.measures.annealed_evidence import bracket
+from ldpopt.measures.evidence import bracket
 from ldpopt.measures.information_about_p import information_about_p
 from ldpopt.measures.information_metrics import digit_utility, distribution_utility, tally_utility
 from ldpopt.measures.randomized_response_series import ONE, ResponseSeries, log_probability
