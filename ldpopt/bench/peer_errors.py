@@ -326,9 +326,9 @@ def _alone(codes: Codes, of: Protocol, epsilon: float) -> Estimates | None:
     people, at = codes.tolist(), (int(codes.max()) + 1, epsilon)
     if of is UNARY:
         pure = is_here("pure_ldp")
-        return (lambda: np.asarray(of.served(of.privatised(people, *at), *at))) if pure else None
+        return (lambda: np.asarray(of.served(of.privatised(people, at), at))) if pure else None
     multi = is_here("multi_freq_ldpy")
-    return (lambda: np.asarray(of.counted(of.drawn(people, *at), *at))) if multi else None
+    return (lambda: np.asarray(of.counted(of.drawn(people, at), at))) if multi else None
 
 
 # ------------------------------------------------------------ rows

@@ -223,8 +223,12 @@ def _frequencies(k: int, users: int) -> Iterator[Contest]:
     )
 
 
+At = tuple[int, float]
+"""How many values a protocol is about, and its level."""
+
+
 class Protocol(NamedTuple):
-    """A protocol as other packages know it, of k values at a level.
+    """A protocol as other packages know it.
 
     Attributes:
         name: ours.
@@ -243,32 +247,33 @@ class Protocol(NamedTuple):
         module = import_module(f"multi_freq_ldpy.pure_frequency_oracles.{self.multi_freq}")
         return getattr(module, f"{self.multi_freq}_{ending}")
 
-    def built(self, ending: str, k: int, epsilon: float) -> Any:
+    def built(self, ending: str, at: At) -> Any:
         """Build a "Client" or a "Server" of pure-ldp."""
         module, prefix = self.pure_ldp
         cls = getattr(import_module(f"pure_ldp.frequency_oracles.{module}"), f"{prefix}{ending}")
+        k, epsilon = at
         return cls(epsilon, k, index_mapper=int, **self.options)
 
-    def drawn(self, users: list[int], k: int, epsilon: float) -> list[Any]:
+    def drawn(self, users: list[int], at: At) -> list[Any]:
         """Let multi-freq-ldpy draw the reports."""
         client = self.told("Client")
-        return [client(x, k, epsilon, *self.options.values()) for x in users]
+        return [client(x, *at, *self.options.values()) for x in users]
 
-    def counted(self, reports: list[Any], k: int, epsilon: float) -> Any:
+    def counted(self, reports: list[Any], at: At) -> Any:
         """Let multi-freq-ldpy estimate the frequencies; it does not ask for k where reports are sets."""
-        sizes = () if self.options else (k,)
-        return self.told("Aggregator_MI")(reports, *sizes, epsilon, *self.options.values())
+        told = at[1:] if self.options else at
+        return self.told("Aggregator_MI")(reports, *told, *self.options.values())
 
-    def privatised(self, users: list[int], k: int, epsilon: float) -> list[Any]:
+    def privatised(self, users: list[int], at: At) -> list[Any]:
         """Let pure-ldp draw the reports."""
-        client = self.built("Client", k, epsilon)
+        client = self.built("Client", at)
         return [client.privatise(x) for x in users]
 
-    def served(self, reports: list[Any], k: int, epsilon: float) -> Any:
+    def served(self, reports: list[Any], at: At) -> Any:
         """Let pure-ldp estimate the frequencies."""
-        server = self.built("Server", k, epsilon)
+        server = self.built("Server", at)
         server.aggregate_all(reports)
-        return server.estimate_all(range(k), suppress_warnings=True) / len(reports)
+        return server.estimate_all(range(at[0]), suppress_warnings=True) / len(reports)
 
 
 DIRECT = Protocol("GRR", "GRR", ("direct_encoding", "DE"))
@@ -297,10 +302,10 @@ def _protocol(
     """
     users = values.tolist()
     label, at = f"k = {k}, {len(users):,} users", (k, 1.0)
-    drawn, privatised = partial(of.drawn, users, *at), partial(of.privatised, users, *at)
+    drawn, privatised = partial(of.drawn, users, at), partial(of.privatised, users, at)
     rivals = _rivals(draw, drawn, privatised)
     yield Contest(f"sampling {of.name}", label, rivals, off, 6.0, "standard errors")
-    counted, served = partial(of.counted, reports, *at), partial(of.served, reports, *at)
+    counted, served = partial(of.counted, reports, at), partial(of.served, reports, at)
     rivals = _rivals(estimate, counted, served, clipped)
     yield Contest(f"estimating {of.name}", label, rivals, largest_difference, 1e-9)
 
