@@ -244,6 +244,12 @@ def test_the_wheel_holds_templates_and_data() -> None:
         assert any(path.match(pattern) for pattern in patterns), path
 
 
+def test_an_editable_install_is_a_path() -> None:
+    """Else setuptools installs an import hook, which type checkers do not follow."""
+    packaged = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert packaged["tool"]["setuptools"]["package-dir"] == {"": "."}
+
+
 def read(name: str) -> list[str]:
     """The lines of a file of the project, without empty ones."""
     return [line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if line]

@@ -86,7 +86,7 @@ class Empirical:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """What an audit found.
 
@@ -111,7 +111,7 @@ class Audit:
     def __getitem__(self, key: str) -> Measured:
         return next(measure for measure in self.measures if measure.key == key)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Show the verdict and five measures, those with a promise first."""
         first = sorted(self.measures, key=lambda measure: measure.promised is None)[:SHOWN]
         rows = [

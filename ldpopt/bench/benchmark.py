@@ -37,7 +37,7 @@ PEERS = "peers"
 """The target that stands for the comparison with other packages alone."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Benchmark:
     """The table of a benchmark: one row per instance and solver, refusals and crashes included.
 
@@ -88,6 +88,14 @@ class Benchmark:
     def crashes(self) -> list[str]:
         """One sentence for every solver that crashed on an instance."""
         return _sentences(row for row in self.rows if row["status"] == "crashed")
+
+    def __repr__(self) -> str:
+        from ldpopt.bench.page import ranking
+
+        said = f"bench {self.target}: {len(self.rows)} rows; rank, solver, solved, processor seconds"
+        ranks = [(row[0], f"{row[1]}  {row[2]}  {row[3]}  {row[4]}") for row in ranking(self).rows]
+        wrong = [("contradicted", sentence) for sentence in self.disagreements]
+        return notebook.text(said, [*wrong, *ranks])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the median time of every solver against size, on logarithmic axes.

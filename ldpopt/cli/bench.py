@@ -54,8 +54,10 @@ def bench(
     out: Annotated[
         Path | None,
         typer.Option(
+            "--out",
+            "-o",
             help="Directory for page and CSV; a second run measures what is missing. "
-            "For all: results/bench."
+            "For all: results/bench.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Measure every row again.")] = False,

@@ -12,7 +12,9 @@ from ldpopt.core.exact import EXIT_CODES, combined
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Directory for results and figures.")] = Path("demo-out"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for results and figures.")] = Path(
+        "demo-out"
+    ),
 ) -> None:
     """Design mechanisms that hide an attribute of census tables, and let the checker decide them."""
     from ldpopt.cli import demonstration

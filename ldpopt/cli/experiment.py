@@ -37,7 +37,9 @@ def experiment(
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Directory for CSV and figures.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Directory for CSV and figures.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Measure every point again.")] = False,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for a point; one that takes longer is left out.")

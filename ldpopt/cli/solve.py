@@ -29,7 +29,7 @@ def solve(
     gap: Annotated[float, typer.Option(help="Relative gap to prove.")] = 1e-9,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for the whole solve.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="For solvers that draw random numbers.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Write the result file here.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the result file here.")] = None,
     problem: OwnProblem = None,
     force: Force = False,
     as_json: AsJson = False,

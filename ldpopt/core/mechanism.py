@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from itertools import product as pairs
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -285,8 +286,13 @@ class Mechanism(Channel):
         return notebook.heat_map(ax, self.matrix, self.inputs, self.outputs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the mechanism as JSON, exactly; :meth:`from_json` reads what the file holds."""
+        """Write the mechanism as JSON, exactly; :meth:`load` reads it."""
         write_whole(path, json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False) + "\n")
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Mechanism:
+        """Read a mechanism that :meth:`save` wrote."""
+        return Mechanism.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
 
     def to_json(self) -> dict[str, Any]:
         """Return the mechanism as plain data; the floats are exact, so nothing of the matrix is lost."""

@@ -22,6 +22,25 @@ MOST_DRAWN = 200
 """The largest number of rows, and of columns, that a picture shows of a matrix."""
 
 
+def text(heading: str, rows: Iterable[tuple[str, object]]) -> str:
+    """Return what a screen shows of an object: a heading, and a line of at most 80 signs for each row.
+
+    Args:
+        heading: what is shown.
+        rows: the name of each line, and what it says; of more than MOST, the first are shown.
+
+    >>> print(text("a pair", [("x", 2), ("other", 3.5)]))
+    a pair
+      x      2
+      other  3.5
+    """
+    listed = list(rows)
+    width = max((len(name) for name, _ in listed[:MOST]), default=0)
+    lines = [f"  {name:{width}}  {shown!s}"[:80] for name, shown in listed[:MOST]]
+    more = [f"  … and {len(listed) - MOST} more"] if len(listed) > MOST else []
+    return "\n".join([heading, *lines, *more])
+
+
 def table(caption: str, rows: Iterable[Sequence[object]], header: Sequence[object] = ()) -> str:
     """Return an HTML table; the first cell of a row is its heading, and every text is escaped.
 

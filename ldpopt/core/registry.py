@@ -100,8 +100,8 @@ class Registry(Generic[T]):
         return read_source(entry.module, entry.attr)
 
     def added(self) -> list[str]:
-        """List the names that other packages added through entry points."""
-        return [name for name in self._sources if name not in self._table]
+        """List the names that are not ldpopt's own: of other packages, and of :meth:`add`."""
+        return [name for name in self if name not in self._table]
 
     def attribute(self, module: str, name: str) -> T:
         """Return the shipped entry whose attribute is called ``name``: the module's ``__getattr__``."""

@@ -129,7 +129,7 @@ class Result:
         heading, rows = self._summary()
         if self.mechanism is not None:
             rows.append(("answer", self.mechanism))
-        return "\n".join([heading, *(f"  {name:8} {shown!s:.68}" for name, shown in rows)])
+        return notebook.text(heading, rows)
 
     def __repr__(self) -> str:
         return (
@@ -208,7 +208,10 @@ class Result:
 def load(path: str | os.PathLike[str]) -> Result:
     """Read a result file; nothing in it is trusted before :func:`ldpopt.verify` says so."""
     with within():
-        return Result.from_json(read_document(path))
+        document = read_document(path)
+        if "matrix" in document:
+            raise UnreadableFileError(f"{path} holds a mechanism alone: Mechanism.load reads it")
+        return Result.from_json(document)
 
 
 GRACE = 1.0

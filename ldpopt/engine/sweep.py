@@ -13,6 +13,7 @@ from typing import Any
 
 import joblib
 
+from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import write_whole
 from ldpopt.core.limits import Limits
@@ -27,7 +28,7 @@ Point = Mapping[str, Any]
 Points = list[dict[str, Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """What a run of an experiment leaves: its rows, its files, and what they show.
 
@@ -41,6 +42,10 @@ class Study:
     reused: int = 0
     missing: int = 0
     late: int = 0
+
+    def __repr__(self) -> str:
+        files = [("file", path) for path in self.files]
+        return notebook.text(f"{len(self.rows)} rows: {self.conclusion}", files)
 
 
 @dataclass(frozen=True)

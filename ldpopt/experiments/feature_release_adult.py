@@ -16,7 +16,7 @@ def points(quick: bool) -> study.Points:
     features = ["sex", "income", "race", "workclass", "marital_status", "relationship"]
     return study.grid(
         threshold=(1e-3,) if quick else (1e-3, 1e-4),
-        budget=(0.01, 0.1, 0.3) if quick else (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5),
+        budget=(0.01, 0.05, 0.1, 0.3) if quick else (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5),
         solver=("subset-branch", "subset-greedy"),
         features=[features if quick else [*features, "occupation", "education"]],
     )

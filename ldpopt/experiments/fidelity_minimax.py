@@ -21,7 +21,7 @@ from ldpopt.problems.minimax_fidelity import MinimaxFidelity
 
 def points(quick: bool) -> study.Points:
     """List K, p0 as a share of 1/K, loss and level; the paper's K and p0 are in its figures only."""
-    levels = study.rounded(np.geomspace(0.1, 5, 3 if quick else 9))
+    levels = study.rounded(np.geomspace(0.1, 5, 4 if quick else 9))
     for k in (7, 13) if quick else (5, 13, 21):
         least = [round(share / k, 9) for share in (0.5, 0.1)]
         yield from study.grid(k=(k,), p0=least, loss=estimation_fidelity.LOSSES, epsilon=levels)

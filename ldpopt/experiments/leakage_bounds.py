@@ -23,7 +23,7 @@ TAU, FEASIBLE, ADDED = 5_000_000, 100, 40
 
 def points(quick: bool) -> study.Points:
     """List the paper's 5 to 20 missed categories, and the whole range of both mechanisms."""
-    few = 3 if quick else 13
+    few = 4 if quick else 13
     for missed in (5, 20) if quick else (5, 10, 15, 20):
         for interval in np.unique(np.geomspace(10, TAU + 1, few).astype(int)):
             yield {"mechanism": "quantisation", "missed": missed, "interval": int(interval)}

@@ -19,7 +19,7 @@ from ldpopt.solvers.row_selection_milp import FacilityModel
 
 def points(quick: bool) -> study.Points:
     """List deterministic mechanisms of growing size, then random ones; also the LP without cuts."""
-    sizes = [60, 200] if quick else [60, 120, 240, 480, 10_000, 100_000]
+    sizes = [60, 100, 140, 200] if quick else [60, 120, 240, 480, 10_000, 100_000]
     slow = 60 if quick else 480
     for size in sizes:
         for solver in ["matching", "flow-networkx"] if size <= slow else ["matching"]:

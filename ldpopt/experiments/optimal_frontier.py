@@ -19,9 +19,9 @@ from ldpopt.problems.asymptotic_utility import PrivacyUtilityFrontier
 
 def points(quick: bool) -> study.Points:
     """List the frontier at ε = 1, 2 and free, and the protocols by ε, for a = 3 values."""
-    floors = study.rounded(np.linspace(0.1, 0.95, 3 if quick else 18))
+    floors = study.rounded(np.linspace(0.1, 0.95, 4 if quick else 18))
     yield from study.grid(protocol=("optimum",), epsilon=(1.0, 2.0, None), floor=floors)
-    levels = study.rounded(np.geomspace(0.2, 8, 3 if quick else 25))
+    levels = study.rounded(np.geomspace(0.2, 8, 4 if quick else 25))
     yield from study.grid(protocol=PROTOCOLS, epsilon=levels, floor=(None,))
 
 

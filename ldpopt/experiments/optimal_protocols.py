@@ -24,7 +24,7 @@ STYLES = {"GRR": "o-", "RAPPOR": "s--", "OUE": "^-.", "subset selection": "v:"}
 
 def points(quick: bool) -> study.Points:
     """List sizes and levels under Jeffreys' prior."""
-    levels = study.rounded(np.geomspace(0.2, 4, 3 if quick else 21))
+    levels = study.rounded(np.geomspace(0.2, 4, 4 if quick else 21))
     return study.grid(k=(3, 5) if quick else (3, 4, 5, 6, 8), epsilon=levels)
 
 

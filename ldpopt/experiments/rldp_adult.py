@@ -29,7 +29,7 @@ def points(quick: bool) -> study.Points:
                 fits = (method != "polyopt" or a1 * a2 <= 10) and (
                     method != "ue-cr" or a1 <= MOST_UNARY_SECRETS
                 )
-                for epsilon in (0.5, 2.0) if quick else LEVELS:
+                for epsilon in (0.5, 1.0, 2.0, 4.0) if quick else LEVELS:
                     point = {"table": name, "source": source, "method": method, "epsilon": epsilon}
                     if fits and source == "adult":
                         yield point

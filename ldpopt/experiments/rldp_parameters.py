@@ -26,7 +26,7 @@ def points(quick: bool) -> study.Points:
     return study.grid(
         method=PROTOCOLS,
         size=(3 if quick else 5,),
-        epsilon=(0.25, 3.0) if quick else LEVELS,
+        epsilon=(0.25, 0.75, 1.5, 3.0) if quick else LEVELS,
         seed=range(2 if quick else 200),
     )
 

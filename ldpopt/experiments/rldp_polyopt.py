@@ -12,7 +12,7 @@ LEVELS = (0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 
 def points(quick: bool) -> study.Points:
     """List levels and methods, with the paper's 200 draws of a 3 × 3 table."""
-    levels = (0.5, 4.0) if quick else LEVELS
+    levels = (0.5, 1.0, 2.0, 4.0) if quick else LEVELS
     return study.grid(method=STYLES, epsilon=levels, draws=(2 if quick else 200,))
 
 

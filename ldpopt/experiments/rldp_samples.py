@@ -14,7 +14,7 @@ from ldpopt.experiments.robust_study import RIVALS, STYLES
 def points(quick: bool) -> study.Points:
     """List n, methods and levels; 5 × 5 tables (3 × 3 in the quick run)."""
     return study.grid(
-        n=(100, 10_000) if quick else (100, 1000, 10_000, 100_000),
+        n=(100, 1000, 10_000, 100_000),
         method=STYLES,
         epsilon=(1.0,) if quick else (0.2, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0),
         size=(3 if quick else 5,),

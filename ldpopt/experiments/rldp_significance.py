@@ -23,7 +23,7 @@ def points(quick: bool) -> study.Points:
     return study.grid(
         method=PROTOCOLS,
         alpha=ALPHAS,
-        epsilon=(0.1, 1.0) if quick else (0.1, 0.5, 1.0, 2.0, 4.0, 6.0),
+        epsilon=(0.1, 0.5, 1.0, 2.0) if quick else (0.1, 0.5, 1.0, 2.0, 4.0, 6.0),
         size=(3 if quick else 5,),
         draws=(2 if quick else 200,),
     )

@@ -17,7 +17,7 @@ from ldpopt.experiments.robust_study import RIVALS, STYLES
 def points(quick: bool) -> study.Points:
     """List sizes, methods and levels, with the paper's 200 draws."""
     sizes = ["2x2", "3x3"] if quick else [f"{a1}x{a2}" for a1 in (3, 5, 7, 9) for a2 in (3, 5, 7, 9)]
-    levels = (0.5, 1.5, 4.0) if quick else LEVELS
+    levels = (0.5, 1.0, 2.0, 4.0) if quick else LEVELS
     return study.grid(size=sizes, method=STYLES, epsilon=levels, draws=(2 if quick else 200,))
 
 

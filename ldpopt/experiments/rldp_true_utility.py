@@ -15,7 +15,7 @@ def points(quick: bool) -> study.Points:
     return study.grid(
         n=(100, 100_000) if quick else (100, 1000, 10_000),
         method=PROTOCOLS,
-        epsilon=(1.0, 3.0) if quick else (0.2, 0.5, 1.0, 2.0, 4.0, 6.0),
+        epsilon=(0.5, 1.0, 2.0, 4.0) if quick else (0.2, 0.5, 1.0, 2.0, 4.0, 6.0),
         size=(3 if quick else 5,),
         draws=(2 if quick else 200,),
     )

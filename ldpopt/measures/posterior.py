@@ -79,7 +79,7 @@ class Posterior(ABC):
         """Return the posterior of the frequency P_x alone."""
 
     @abstractmethod
-    def draws(self, count: int, rng: np.random.Generator) -> Array:
+    def draws(self, count: int, rng: np.random.Generator | int) -> Array:
         """Draw P from the posterior, one per row."""
 
     def mean(self) -> Array:
@@ -160,8 +160,9 @@ class EnumeratedPosterior(Posterior):
         """The logarithm of (9.5) over B(α)."""
         return self._log_integral
 
-    def draws(self, count: int, rng: np.random.Generator) -> Array:
+    def draws(self, count: int, rng: np.random.Generator | int) -> Array:
         """Draw t, then P from Δ_{α+t}."""
+        rng = np.random.default_rng(rng)
         chosen = rng.choice(len(self._weights), count, p=self._weights / self._weights.sum())
         return _dirichlets(self.prior.alpha + self._tallies[chosen], rng)
 
@@ -200,8 +201,9 @@ class ResponsePosterior(Posterior):
         """log P(Y = y) by (D.17)."""
         return self._log_integral
 
-    def draws(self, count: int, rng: np.random.Generator) -> Array:
+    def draws(self, count: int, rng: np.random.Generator | int) -> Array:
         """Draw K, then share it out one value after the other, then P from Δ_{α+k}."""
+        rng = np.random.default_rng(rng)
         products = list(accumulate(self._factors, Scaled.times, initial=ONE))
         whole = products[-1].values * self._weights[: len(products[-1].values)]
         left = rng.choice(len(whole), count, p=whole / whole.sum())
@@ -270,8 +272,9 @@ class SampledPosterior(Posterior):
         """Return the draws of P_x."""
         return Empirical(self._sample[:, _value(x, self.prior.size)], 0.0, 1.0)
 
-    def draws(self, count: int, rng: np.random.Generator) -> Array:
+    def draws(self, count: int, rng: np.random.Generator | int) -> Array:
         """Choose among the draws that were made, with repetition."""
+        rng = np.random.default_rng(rng)
         return self._sample[rng.integers(len(self._sample), size=count)]
 
     @cached_property

@@ -153,8 +153,9 @@ class UEConditional:
         """How many different reports there are: Π_s (1 + outputs of R^s)."""
         return math.prod(1 + part.shape[1] for part in self.blocks)
 
-    def sample(self, x: Any, rng: np.random.Generator) -> NDArray[np.int64]:
+    def sample(self, x: Any, rng: np.random.Generator | int) -> NDArray[np.int64]:
         """Draw one report per input index (s·a2 + u): an array of shape (len(x), a1)."""
+        rng = np.random.default_rng(rng)
         given = _conditionals(self.p_hat)
         a1, a2 = given.shape
         s, u = np.divmod(np.asarray(x, dtype=np.int64), a2)

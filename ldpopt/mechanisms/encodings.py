@@ -78,7 +78,7 @@ class SetMechanism(Support, Channel):
         """The reference probabilities of the set sizes 0 … k."""
 
     @abstractmethod
-    def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
+    def sample(self, x: ArrayLike, rng: np.random.Generator | int) -> Reports:
         """Draw one report for every input index in x."""
 
     @property
@@ -186,8 +186,9 @@ class UnaryEncoding(SetMechanism):
         """Binomial(k, λ)."""
         return binomial(self.k, self.lam)
 
-    def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
+    def sample(self, x: ArrayLike, rng: np.random.Generator | int) -> Reports:
         """Draw a row of k booleans per user."""
+        rng = np.random.default_rng(rng)
         own = np.atleast_1d(indices(x, self.k))
         chance = np.full((len(own), self.k), self.lam)
         chance[np.arange(len(own)), own] = self.kappa
@@ -219,8 +220,9 @@ class LocalHashing(SetMechanism):
         """Binomial(k, 1/g): how many values share a bucket."""
         return binomial(self.k, 1 / self.g)
 
-    def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
+    def sample(self, x: ArrayLike, rng: np.random.Generator | int) -> Reports:
         """Draw an array of (seed, bucket) rows."""
+        rng = np.random.default_rng(rng)
         own = np.atleast_1d(indices(x, self.k))
         seed = rng.integers(2**63, size=len(own), dtype=np.uint64)
         bucket = self._hash(seed, own.astype(np.uint64))
@@ -276,8 +278,9 @@ class SubsetSelection(SetMechanism):
         result[self.m] = 1
         return result
 
-    def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
+    def sample(self, x: ArrayLike, rng: np.random.Generator | int) -> Reports:
         """Draw a row of m sorted values per user."""
+        rng = np.random.default_rng(rng)
         own = np.atleast_1d(indices(x, self.k))
         key = rng.random((len(own), self.k))
         inside = rng.random(len(own)) < self.own

@@ -55,7 +55,7 @@ def distances(first: ArrayLike, second: ArrayLike) -> Array:
     return gaps / 2 / a[0].sum()
 
 
-def random_histogram(tau: int, d: int, rng: np.random.Generator) -> Histogram:
+def random_histogram(tau: int, d: int, rng: np.random.Generator | int) -> Histogram:
     """Draw a histogram uniformly: d − 1 bars among τ + d − 1 places, in O(τ + d).
 
     Args:
@@ -66,6 +66,7 @@ def random_histogram(tau: int, d: int, rng: np.random.Generator) -> Histogram:
     >>> int(random_histogram(48842, 22381, np.random.default_rng(0)).sum())
     48842
     """
+    rng = np.random.default_rng(rng)
     bars = np.sort(rng.choice(tau + d - 1, d - 1, replace=False, shuffle=False))
     edges = np.concatenate([[-1], bars, [tau + d - 1]])
     return np.diff(edges) - 1
@@ -93,7 +94,7 @@ class HistogramMechanism(Cleaned, ABC):
         """Compute the largest expected total variation distance between data and release (Lemma 1)."""
 
     @abstractmethod
-    def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
+    def release(self, histogram: ArrayLike, rng: np.random.Generator | int) -> Histogram:
         """Release one data set."""
 
     @abstractmethod
@@ -160,8 +161,9 @@ class HistogramRandomizedResponse(HistogramMechanism):
         """Compute (d − 1)/(d (1 + r)) (Wang et al. 2024, Theorem 4)."""
         return (self.d - 1) / self.d * math.exp(-np.logaddexp(0.0, self.log_r))
 
-    def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
+    def release(self, histogram: ArrayLike, rng: np.random.Generator | int) -> Histogram:
         """Release the data with probability r/(1+r), else a uniform histogram."""
+        rng = np.random.default_rng(rng)
         data = self._checked(histogram)
         keep = math.exp(self.log_r - np.logaddexp(0.0, self.log_r))
         return data if rng.random() < keep else random_histogram(self.tau, self.d, rng)
@@ -257,7 +259,7 @@ class HistogramQuantization(HistogramMechanism):
         """
         return 1 - (self.tau - self.interval // 2) / (self.tau * (self.d - 1))
 
-    def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
+    def release(self, histogram: ArrayLike, rng: np.random.Generator | int) -> Histogram:
         """Release the value of the secret's bin in category 0, and the rest as a uniform histogram."""
         value = self.released_value(int(self._checked(histogram)[0]))
         rest = random_histogram(self.tau - value, self.d - 1, rng)
@@ -319,7 +321,7 @@ class HistogramMaxL(HistogramMechanism):
         shares = self.members / self.tau
         return 1 - float(shares.max(axis=0).min()), 1 - float(shares.min(axis=1).max())
 
-    def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
+    def release(self, histogram: ArrayLike, rng: np.random.Generator | int) -> Histogram:
         """Release the nearest member, the first of equals."""
         data = self._checked(histogram)
         nearest = np.abs(self.members - data).sum(axis=1).argmin()

@@ -83,8 +83,9 @@ class RateQuantization(Cleaned):
         """Return the middle cell of the bin of a cell, the last one where the bin is short."""
         return min(cell // self.interval * self.interval + self.interval // 2, self.cells - 1)
 
-    def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
+    def release(self, histogram: ArrayLike, rng: np.random.Generator | int) -> Histogram:
         """Draw a uniform histogram with the released cell: the blocks' counts, then each block."""
+        rng = np.random.default_rng(rng)
         counts = self.draw_counts(self.released_cell(self.cell(histogram)), rng)
         result = np.zeros(np.size(self.blocks), np.int64)
         for block, count in enumerate(counts):
@@ -92,13 +93,14 @@ class RateQuantization(Cleaned):
             result[members] = random_histogram(count, len(members), rng)
         return result
 
-    def draw_counts(self, cell: int, rng: np.random.Generator) -> list[int]:
+    def draw_counts(self, cell: int, rng: np.random.Generator | int) -> list[int]:
         """Draw the four counts by how many histograms of the cell have them.
 
         Args:
             cell: the secret of the release.
             rng: the source of randomness.
         """
+        rng = np.random.default_rng(rng)
         sizes, weights = self._group_sizes(cell)
         inside = int(sizes[_pick(weights, rng)])
         marked, windows = self._marked(inside, cell)

@@ -75,8 +75,9 @@ class ConvexSet:
         mass = sum(near)
         return self.exact.contains([x / mass for x in near]) is True
 
-    def sample(self, rng: np.random.Generator) -> Array:
+    def sample(self, rng: np.random.Generator | int) -> Array:
         """Draw a member: from the center a random part of the way to the end in a random direction."""
+        rng = np.random.default_rng(rng)
         far = self.exact.worst(rng.normal(size=self.center.size).tolist())
         step = rng.random()
         return (1 - step) * self.center + step * self.table(far)

@@ -45,7 +45,7 @@ class Prior(ABC):
         """Compute the covariance matrix of P."""
 
     @abstractmethod
-    def sample(self, size: int, rng: np.random.Generator) -> Array:
+    def sample(self, size: int, rng: np.random.Generator | int) -> Array:
         """Draw P independently, one per row."""
 
     @abstractmethod
@@ -179,8 +179,9 @@ class Dirichlet(Prior):
         own = float(self.mean() @ digamma(self.alpha + 1))
         return float(digamma(self.total + 1)) - own
 
-    def sample(self, size: int, rng: np.random.Generator) -> Array:
+    def sample(self, size: int, rng: np.random.Generator | int) -> Array:
         """Draw independently."""
+        rng = np.random.default_rng(rng)
         return rng.dirichlet(self.alpha, size)
 
     def expected_log(self, columns: Array) -> Array:
@@ -267,8 +268,9 @@ class PointMixture(Cleaned, Prior):
         centred = self.points - self.mean()
         return (self.weights * centred.T) @ centred
 
-    def sample(self, size: int, rng: np.random.Generator) -> Array:
+    def sample(self, size: int, rng: np.random.Generator | int) -> Array:
         """Draw independently."""
+        rng = np.random.default_rng(rng)
         return self.points[rng.choice(len(self.weights), size, p=self.weights)]
 
     def expected_log(self, columns: Array) -> Array:
@@ -323,7 +325,7 @@ class Pushed(Prior):
         W = self.mechanism.matrix
         return W.T @ self.base.covariance() @ W
 
-    def sample(self, size: int, rng: np.random.Generator) -> Array:
+    def sample(self, size: int, rng: np.random.Generator | int) -> Array:
         """Map draws from the base."""
         return self.base.sample(size, rng) @ self.mechanism.matrix
 

@@ -38,7 +38,7 @@ from ldpopt.release.reconstructed_counts import NOT_AT_ALL
 from ldpopt.tables.domain import Domain
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Design(Released):
     """A mechanism for a table: the certified result, and what its inputs mean.
 
@@ -233,9 +233,9 @@ class Design(Released):
         """Return the mechanism as a pandas.DataFrame: a row per input in words, a column per report."""
         return notebook.frame(self.mechanism.matrix, list(self.domain.labels))
 
-    def _repr_html_(self) -> str:
+    def _facts(self) -> list[tuple[str, object]]:
         known = not math.isnan(self.information)
-        facts = [
+        return [
             ("secret", self.domain.secret.name),
             ("public", "–" if self.domain.public is None else self.domain.public.name),
             ("level", f"{in_full(self.promise.total)} nats"),
@@ -243,7 +243,12 @@ class Design(Released):
             ("information", f"{self.information:.6g} nats" if known else "not computed"),
             ("certificate", self.verification.summary),
         ]
-        return notebook.table("design", facts) + self.randomizer.shown(self.domain.labels)
+
+    def __repr__(self) -> str:
+        return notebook.text("design", self._facts())
+
+    def _repr_html_(self) -> str:
+        return notebook.table("design", self._facts()) + self.randomizer.shown(self.domain.labels)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result file's content with the section ``design``."""

@@ -93,7 +93,7 @@ class Frequency:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frequencies:
     """The frequencies that a released file tells about.
 
@@ -134,9 +134,9 @@ class Frequencies:
         """Return the rows as a pandas.DataFrame."""
         return notebook.frame([row.plain() for row in self.rows])
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> tuple[str, list[tuple[str, ...]]]:
         caption = f"frequencies from {self.n:,} reports, intervals at {100 * self.level:.10g} %"
-        rows = [
+        return caption, [
             (
                 f"{row.group}: {row.label}",
                 row.written,
@@ -145,6 +145,13 @@ class Frequencies:
             )
             for row in self.rows
         ]
+
+    def __repr__(self) -> str:
+        caption, rows = self._shown()
+        return notebook.text(caption, [(name, f"{said}, {span}") for name, said, _, span in rows])
+
+    def _repr_html_(self) -> str:
+        caption, rows = self._shown()
         return notebook.table(caption, rows, ("", "estimate", "standard error", "interval"))
 
     def to_json(self) -> dict[str, Any]:

@@ -15,7 +15,9 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import SECONDS
 from ldpopt.core.files import PathName, write_whole
 from ldpopt.core.limits import UNLIMITED, Limits
@@ -193,21 +195,24 @@ def page(parts: Sequence[Part]) -> str:
     return rendered("report.html", title=title, internal=internal, parts=parts)
 
 
-def page_name(results: Sequence[PathName]) -> str:
-    """Name the page on some files: that on a file with counts is called internal."""
-    first = Path(results[0])
-    stem = str(first.with_suffix("")) if len(results) == 1 else "report"
-    internal = any(is_internal(read_document(path)) for path in results)
-    return f"{stem}{'.internal' if internal else ''}.html"
+Reported = PathName | Result | Design
+"""What a page is about: a file, a result, or a design."""
 
 
-Reported = PathName | Result
-"""What a page is about: a file, or a result."""
+def page_name(results: Sequence[Reported]) -> str:
+    """Name the page: beside its file, if it is about one; one with counts is called internal."""
+    stem = "report"
+    if len(results) == 1 and isinstance(results[0], str | os.PathLike):
+        stem = str(Path(results[0]).with_suffix(""))
+    contents = (
+        one.to_json() if isinstance(one, Result | Design) else read_document(one) for one in results
+    )
+    return f"{stem}{'.internal' if any(map(is_internal, contents)) else ''}.html"
 
 
 def report(
     results: Reported | Sequence[Reported],
-    out: PathName,
+    out: PathName | None = None,
     *,
     curve_seconds: float = 60.0,
     time_limit: float | None = None,
@@ -218,9 +223,11 @@ def report(
     """Write one self-contained HTML page on files of designs, private or public, or results.
 
     Args:
-        results: the file, or the files; of a result, its file is written beside the page, as
-            ``page.result-1.json`` for ``page.html``, so that a reader can verify it.
-        out: where the page is written, whole or not at all.
+        results: a file, a result of :func:`ldpopt.solve`, a design, or a list of them; the file of a
+            result or a design is written beside the page, as ``page.result-1.json`` for ``page.html``,
+            so that a reader can verify it.
+        out: where the page is written, whole or not at all; unless given, beside the file or as
+            ``report.html``, and ``….internal.html`` if it holds statistics of a table.
         curve_seconds: how long all trade-off curves may take; 0 for none.
         time_limit: seconds for the page: up to half for the checker, up to half of the rest for the
             audit, and most of what is left then for the curves.
@@ -231,7 +238,14 @@ def report(
     Returns:
         The parts of the page, one per file; ``sound`` says whether every claim of it holds.
     """
-    given = [results] if isinstance(results, str | os.PathLike | Result) else list(results)
+    given: Sequence[Any] = results if isinstance(results, list | tuple) else [results]
+    for one in given:
+        if not isinstance(one, str | os.PathLike | Result | Design):
+            raise InvalidInputError(
+                "a page is about files, results of solve and designs, whose claims can be checked, not "
+                f"about {one!r:.60}; audit measures a mechanism alone"
+            )
+    out = page_name(given) if out is None else out
     paths = [_as_file(one, Path(out), number) for number, one in enumerate(given, 1)]
     limits, opened = Limits.within(time_limit), []
     with limits.held():
@@ -250,8 +264,8 @@ def report(
 
 
 def _as_file(given: Reported, out: Path, number: int) -> PathName:
-    """Return the name of a file; a result is saved beside the page first."""
-    if not isinstance(given, Result):
+    """Return the name of a file; a result or a design is saved beside the page first."""
+    if not isinstance(given, Result | Design):
         return given
     path = out.with_suffix(f".result-{number}.json")
     given.save(path)

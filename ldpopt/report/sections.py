@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from ldpopt.audit.findings import Audit
 from ldpopt.core.exact import Claim, Verdict, combined
+from ldpopt.engine.verifying import WORDS
 from ldpopt.report.reproducing import Command
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Summary(NamedTuple):
     status: str = "–"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Part:
     """All that the page says about one result."""
 
@@ -116,6 +117,9 @@ class Part:
     complaint: str = ""
     beyond: str = ""
     """What the verdict is not about, to follow it; may be empty."""
+
+    def __repr__(self) -> str:
+        return f"<Part {self.title}: {len(self.claims)} claims {WORDS[self.verified]}, in {self.path}>"
 
     @property
     def sound(self) -> Verdict:

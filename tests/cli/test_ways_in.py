@@ -141,3 +141,12 @@ def test_without_pandas_there_is_one_sentence(made, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="to_frame needs the package 'pandas'"):
         made.to_frame()
+
+
+def test_every_command_that_writes_takes_o(ldpopt, tmp_path):
+    (tmp_path / "q.json").write_text(ldpopt("show", "staircase", "--example").out)
+    assert ldpopt("solve", "q.json", "-o", "r.json", cwd=tmp_path).code == 0
+    assert package.load(tmp_path / "r.json").status.value == "optimal"
+    commands = ("solve", "bench", "experiment", "demo", "design", "privatize", "report", "export")
+    for command in (*commands, "exposure", "protocol"):
+        assert "-o, --out" in " ".join(ldpopt(command, "--help").out.split()), command

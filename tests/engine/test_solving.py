@@ -28,7 +28,7 @@ from ldpopt.core.errors import (
     UnreadableFileError,
 )
 from ldpopt.core.files import whole_file
-from ldpopt.core.form import Form, relative_gap
+from ldpopt.core.form import Form, FormSolution, relative_gap
 from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.problems import PROBLEMS, SecretStaircase, Staircase
@@ -59,6 +59,18 @@ def test_a_form_without_a_solver_says_how_to_write_one():
         NoSolverError, match=r"no solver takes its form\. Write one, a class Solver\[Form\]"
     ):
         solve(NewQuestion(1.0, prior=[0.5, 0.5]))
+
+
+def test_a_solver_that_was_added_is_asked_too(monkeypatch):
+    class Loud(Solver[NewForm]):
+        name = "loud"
+
+        def run(self, form, limits):
+            return FormSolution(Status.LIMIT)
+
+    monkeypatch.setattr(SOLVERS, "_given", {})
+    SOLVERS.add("loud", Loud)
+    assert solve(NewQuestion(1.0, prior=[0.5, 0.5])).solver == "loud"
 
 
 def test_auto_picks_the_list_for_few_inputs_and_generation_beyond():
