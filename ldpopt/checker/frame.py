@@ -36,7 +36,7 @@ from .kernel.budget import MOST_SECONDS, SECONDS, UndecidedError, limited
 from .kernel.claims import GIVES_UP, OPEN, Claim, Verdict, decided, escaped, named, quoted, verdict, why
 from .kernel.exit_codes import ExitCode
 from .kernel.former_names import with_names_of_today
-from .kernel.kinds import FORMS, KINDS
+from .kernel.kinds import FORMS, KINDS, SECTIONS
 from .kernel.optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
 from .kernel.reading import UnreadableError, read
 from .kernel.schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
@@ -89,9 +89,7 @@ def _load(name: str) -> Any:
 
 def section(name: str) -> Section:
     """Import a section."""
-    found = _load(name).SECTION
-    assert isinstance(found, Section)
-    return found
+    return Section.of(_load(name), SECTIONS[name][1])
 
 
 # ---------------------------------------------------------------- the question

@@ -72,8 +72,7 @@ def call(function: Callable[..., Numbers], *arguments: Numbers, limits: Limits, 
     with np.load(io.BytesIO(done.stdout)) as found:
         worked, megabytes = found["took"].tolist()
         limits.children.append(Child(ended_children_time() - before - worked, megabytes))
-        value: Numbers = found["value"]
-        return value
+        return found["value"]
 
 
 def serve(module: str, name: str, imports: str, seconds: float) -> None:

@@ -45,8 +45,7 @@ def load_solver(reference: str) -> type[Solver[Any]]:
     ...
     ldpopt.core.errors.InvalidInputError: the plugin 'enum:Enum' is not a subclass of ldpopt.Solver
     """
-    cls: type[Solver[Any]] = _subclass(reference, Solver)
-    return cls
+    return _subclass(reference, Solver)
 
 
 def problem_class(name: str) -> type[Problem]:

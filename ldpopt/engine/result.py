@@ -98,8 +98,7 @@ class Result:
                 f"only a mechanism can be drawn; this result ({self.problem.kind}, "
                 f"{self.status.value}) has none"
             )
-        axes: Axes = self.mechanism.plot(ax)
-        return axes
+        return self.mechanism.plot(ax)
 
     def to_frame(self) -> Any:
         """Return the result as a pandas.DataFrame of one row; those of many results can be joined.

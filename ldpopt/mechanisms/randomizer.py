@@ -86,8 +86,7 @@ class Linear(NamedTuple):
     @property
     def weights(self) -> Array:
         """The functionals c of c·P, an entry for each input."""
-        found: Array = self.coefficients[:, self.values.codes]
-        return found
+        return self.coefficients[:, self.values.codes]
 
 
 Column = Values | Linear

@@ -301,8 +301,7 @@ class StatedEncoding(Randomizer):
         rest = np.clip(1 - share[:, None] - share, 0, 1)
         found = share[:, None] * first + share * first.T + rest * neither - np.outer(share, share)
         np.fill_diagonal(found, self._variances(share, sizes))
-        result: Array = found / n
-        return result
+        return found / n
 
     # ------------------------------------------------------------ export
 

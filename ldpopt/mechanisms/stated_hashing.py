@@ -47,8 +47,7 @@ class StatedHashing(UncorrelatedEncoding):
     @property
     def buckets(self) -> int:
         """g, a prime."""
-        g: int = self.plain["buckets"]
-        return g
+        return self.plain["buckets"]
 
     def likeliest(self) -> tuple[Fraction, str]:
         """Take any seed, and the bucket of the own input."""

@@ -38,8 +38,7 @@ class StatedSubset(StatedEncoding):
     @property
     def size(self) -> int:
         """m."""
-        m: int = self.plain["size"]
-        return m
+        return self.plain["size"]
 
     def likeliest(self) -> tuple[Fraction, str]:
         """Take a set with the own input: all are equally likely, and likelier than those without."""

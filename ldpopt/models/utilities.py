@@ -250,8 +250,7 @@ class Largest:
 
     def __call__(self, columns: Array) -> Array:
         """Evaluate every column."""
-        found: Array = (self.functions @ columns).max(axis=0)
-        return found
+        return (self.functions @ columns).max(axis=0)
 
     def pricer(self) -> LargestPricer:
         """Return what finds columns that are worth more than a price."""

@@ -111,20 +111,17 @@ class ComposedProblem(Problem):
     @cached_property
     def question(self) -> ProgramQuestion:
         """The question in exact terms, as the checker reads it."""
-        found: ProgramQuestion = frame.question(self.statement())
-        return found
+        return frame.question(self.statement())
 
     @property
     def sense(self) -> Literal["maximise", "minimise"]:
         """Whether more of the value is better, or less."""
-        found: Literal["maximise", "minimise"] = self.objective.sense
-        return found
+        return self.objective.sense
 
     @property
     def measure(self) -> Measure:
         """What the objective measures."""
-        found: Measure = self.objective.measure
-        return found
+        return self.objective.measure
 
     @property
     def level(self) -> float | None:

@@ -76,8 +76,7 @@ class CompositionBound(Problem):
     def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
         """Return thresholds, a joint distribution (its cells of positive mass), or the best proof."""
         if self.method == "best":
-            point: dict[str, Any] = solution.point
-            return point
+            return solution.point
         if self.method == "worst-joint":
             cells = JointProgram(self.marginals, self.threshold).cells
             exact = self.question.marginals, self.question.threshold

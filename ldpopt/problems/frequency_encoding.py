@@ -59,8 +59,7 @@ class FrequencyEncoding(Problem):
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
         """Return the parameters."""
-        found: dict[str, Any] = solution.point
-        return found
+        return solution.point
 
     def value(self, answer: Any) -> float:
         """Compute the error for the uniform distribution, the worst one."""

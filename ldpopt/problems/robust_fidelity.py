@@ -91,8 +91,7 @@ class RobustFidelity(Problem):
     def table(self) -> Array:
         """The distribution [s][u] at which the error is taken."""
         F = self.uncertainty
-        table: Array = F.p_hat if isinstance(F, Chi2Set) else self.prior
-        return table
+        return F.p_hat if isinstance(F, Chi2Set) else self.prior
 
     @property
     def cone(self) -> ClimbedCone:

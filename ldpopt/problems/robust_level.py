@@ -53,8 +53,7 @@ class RobustLevel(Problem):
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
         """Return the output, the two secrets and the member at which the level is attained."""
-        found: dict[str, Any] = solution.point
-        return found
+        return solution.point
 
     def value(self, answer: Any) -> float:
         """Compute log P(y|s)/P(y|z) at the output, secrets and member of the answer."""

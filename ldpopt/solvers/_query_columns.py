@@ -113,12 +113,10 @@ class Climbed:
     def _directions(self, columns: Array, Y: Array, beta: Array) -> Array:
         """Compute the linear function that touches Γ(T) − β·T from below at each column."""
         z = columns @ Y.T / (columns @ self.p)[:, None]
-        directions: Array = 2 * z @ Y - (z**2).sum(axis=1)[:, None] * self.p - beta
-        return directions
+        return 2 * z @ Y - (z**2).sum(axis=1)[:, None] * self.p - beta
 
     def _excess(self, columns: Array, Y: Array, beta: Array) -> Array:
-        excess: Array = (gains(columns, columns @ self.p, Y) - columns @ beta) / columns.sum(axis=-1)
-        return excess
+        return (gains(columns, columns @ self.p, Y) - columns @ beta) / columns.sum(axis=-1)
 
 
 def partitions(queries: Array) -> Iterator[Array]:
@@ -146,8 +144,7 @@ def gains(columns: Array, mass: Array, Y: Array) -> Array:
         Y: the vectors y_i, one per row.
     """
     apart = columns - columns.min(axis=-1, keepdims=True)
-    found: Array = ((apart @ Y.T) ** 2).sum(axis=-1) / mass
-    return found
+    return ((apart @ Y.T) ** 2).sum(axis=-1) / mass
 
 
 def once(columns: Array) -> Array:

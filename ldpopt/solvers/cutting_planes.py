@@ -140,8 +140,7 @@ def _start(form: CutProgram, limits: Limits) -> Array:
     # with many secrets, and so many pairs of them, the inner cone has better columns: it gets more time
     share = 0.7 if cone.shape[0] > 8 else 0.3
     part = replace(limits.part(share), gap=1e-3, progress=None)
-    columns: Array = BlockSearch(form.inner, part).run().point.rays
-    return columns
+    return BlockSearch(form.inner, part).run().point.rays
 
 
 def _proven(proof: Proof | None) -> float:

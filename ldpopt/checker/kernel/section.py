@@ -8,7 +8,7 @@ forms=…)``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 from .claims import Claim, decided
@@ -111,6 +111,15 @@ class Section:
 
     kinds: Mapping[str, Kind]
     forms: Mapping[str, Decider]
+
+    @classmethod
+    def of(cls, module: Any, form: str) -> Section:
+        """Read a module; ``form`` is the one that it decides, where it names no section."""
+        if hasattr(module, "SECTION"):
+            found: Section = module.SECTION
+            return found
+        names = [one.name for one in fields(Decider) if hasattr(module, one.name)]
+        return cls(module.kinds, {form: Decider(**{name: getattr(module, name) for name in names})})
 
 
 def maximise(question: Any) -> Sense:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..kernel.claims import Claim, decided
 from ..kernel.printed_numbers import printed
@@ -35,7 +35,7 @@ from ..kernel.proofs.exposure_rules import (
 )
 from ..kernel.proofs.rare_cells import rare_mass, tree_bound
 from ..kernel.schema import Object, Record, Word
-from ..kernel.section import Case, Decider, Kind, Section, stating
+from ..kernel.section import Case, Kind, stating
 
 METHODS = ("theorem-2", "theorem-3", "worst-joint", "best")
 
@@ -54,13 +54,7 @@ class Question(NamedTuple):
         return f"in cells {limit} {float(self.threshold)!r}"
 
 
-STATEMENT = Record(
-    {
-        "marginals": MARGINALS,
-        "threshold": THRESHOLD,
-        "method": Word(*METHODS),
-    }
-)
+statement = Record({"marginals": MARGINALS, "threshold": THRESHOLD, "method": Word(*METHODS)})
 
 
 def proven_by(question: Question, answer: Any, where: str) -> Fraction:
@@ -99,14 +93,14 @@ def reached_by(question: Question, joint: Any, where: str) -> Fraction | None:
 # ---------------------------------------------------------------- the claims
 
 
-def _value(case: Case) -> Iterator[Claim]:
+def value(case: Case) -> Iterator[Claim]:
     if case.question.method == "worst-joint":
         yield _reached(case, case.answer, "answer", case.value, "value")
     else:
         yield _exceeded_by_none(case, case.answer, "answer", case.value, "value")
 
 
-def _bound(case: Case) -> Iterator[Claim]:
+def bound(case: Case) -> Iterator[Claim]:
     question, bound = case.question, case.bound
     if question.method == "worst-joint":
         yield _exceeded_by_none(case, case.proof, "certificate.proof", bound, "bound")
@@ -145,23 +139,26 @@ def _reached(case: Case, joint: Any, where: str, least: float, what: str) -> Cla
     return decided(what, words, test, value=least)
 
 
-SECTION = Section(
-    kinds={
-        "composition-bound": Kind(
-            Record({"marginals": MARGINALS, "threshold": THRESHOLD}, {"method": Word(*METHODS)}),
-            stating("composition-bound", method="best"),
-        )
-    },
-    forms={
-        "composition-bound": Decider(
-            statement=STATEMENT,
-            question=lambda plain: Question(*(plain[name] for name in Question._fields)),
-            answer=lambda document, question: Object().read(document.get("answer"), "answer"),
-            members=lambda case: iter(()),
-            value=_value,
-            bound=_bound,
-            sense=lambda question: "maximise" if question.method == "worst-joint" else "minimise",
-            proof=Object(),
-        )
-    },
-)
+def question(plain: dict[str, Any]) -> Question:
+    return Question(**{name: plain[name] for name in Question._fields})
+
+
+def answer(document: dict[str, Any], question: Question) -> Any:
+    return Object().read(document.get("answer"), "answer")
+
+
+def members(case: Case) -> Iterator[Claim]:
+    yield from ()
+
+
+def sense(question: Question) -> Literal["maximise", "minimise"]:
+    return "maximise" if question.method == "worst-joint" else "minimise"
+
+
+kinds = {
+    "composition-bound": Kind(
+        Record({"marginals": MARGINALS, "threshold": THRESHOLD}, {"method": Word(*METHODS)}),
+        stating("composition-bound", method="best"),
+    )
+}
+proof = Object()

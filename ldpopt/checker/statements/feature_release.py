@@ -52,7 +52,7 @@ from ..kernel.proofs.exposure_rules import (
 from ..kernel.proofs.future_users import Sample, expected_exposure, sample
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import List, Nullable, Number, Record, Whole
-from ..kernel.section import Case, Decider, Kind, Section, maximise
+from ..kernel.section import Case, Kind, maximise
 
 SAFETY_RULES = ("theorem-3-tight", "theorem-2")
 MOST_USERS = 2_000_000
@@ -96,7 +96,7 @@ def _statement(params: dict[str, Any]) -> dict[str, Any]:
     return {"form": "feature-release", **fixed, **given, "delta": params.get("delta", 0.05)}
 
 
-def _question(plain: dict[str, Any]) -> Release:
+def question(plain: dict[str, Any]) -> Release:
     marginals, table, weights = plain["marginals"], plain["table"], plain["weights"]
     if (marginals is None) == (table is None):
         raise UnreadableError("feature-release needs either 'marginals' or 'table', not both")
@@ -220,7 +220,7 @@ def _features(given: Any, count: int, where: str) -> list[int]:
     return sorted(found)
 
 
-def _answer(document: dict[str, Any], question: Release) -> dict[str, Any]:
+def answer(document: dict[str, Any], question: Release) -> dict[str, Any]:
     """Read the features; with marginals the rule, its thresholds and its pivot may stand beside them."""
     plain = document.get("answer")
     features = plain.get("features") if isinstance(plain, dict) else None
@@ -234,7 +234,7 @@ def _answer(document: dict[str, Any], question: Release) -> dict[str, Any]:
     return {**read, "features": found}
 
 
-def _members(case: Case) -> Iterator[Claim]:
+def members(case: Case) -> Iterator[Claim]:
     question, answer = case.question, case.answer
     budget = question.budget
     by = f", by {answer['rule']} with the thresholds of the answer" if "rule" in answer else ""
@@ -284,7 +284,7 @@ def _words(question: Release, most: Fraction) -> str:
     )
 
 
-def _value(case: Case) -> Iterator[Claim]:
+def value(case: Case) -> Iterator[Claim]:
     weights = case.question.weights
     words = f"the released features{case.question.redacted} weigh at least {case.value!r}"
 
@@ -294,7 +294,7 @@ def _value(case: Case) -> Iterator[Claim]:
     yield case.claim_value(words, test)
 
 
-def _bound(case: Case) -> Iterator[Claim]:
+def bound(case: Case) -> Iterator[Claim]:
     question, bound = case.question, case.bound
     where = "certificate.proof.conflicts"
     if "conflicts" not in case.proof:
@@ -330,32 +330,21 @@ def _bound(case: Case) -> Iterator[Claim]:
     yield case.claim_bound(words, test, about)
 
 
-SECTION = Section(
-    kinds={
-        "feature-release": Kind(Record({"threshold": THRESHOLD, "budget": BUDGET}, OPTIONS), _statement)
-    },
-    forms={
-        "feature-release": Decider(
-            statement=Record(
-                {
-                    "threshold": THRESHOLD,
-                    "budget": BUDGET,
-                    **{name: Nullable(schema) for name, schema in OPTIONS.items()},
-                }
-            ),
-            question=_question,
-            answer=_answer,
-            members=_members,
-            value=_value,
-            bound=_bound,
-            sense=maximise,
-            proof=Record(
-                {},
-                {
-                    "conflicts": List(List(Whole(0, MOST_FEATURES)), 0, MOST_CONFLICTS),
-                    "prices": List(Number(0), 0, MOST_CONFLICTS),
-                },
-            ),
-        )
+kinds = {
+    "feature-release": Kind(Record({"threshold": THRESHOLD, "budget": BUDGET}, OPTIONS), _statement)
+}
+statement = Record(
+    {
+        "threshold": THRESHOLD,
+        "budget": BUDGET,
+        **{name: Nullable(schema) for name, schema in OPTIONS.items()},
+    }
+)
+sense = maximise
+proof = Record(
+    {},
+    {
+        "conflicts": List(List(Whole(0, MOST_FEATURES)), 0, MOST_CONFLICTS),
+        "prices": List(Number(0), 0, MOST_CONFLICTS),
     },
 )

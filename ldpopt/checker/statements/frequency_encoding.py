@@ -34,9 +34,9 @@ from ..kernel.proofs.encodings import (
 from ..kernel.proofs.fidelity_bounds import phi_bound
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, Record, Whole, Word
-from ..kernel.section import Case, Decider, Kind, Section, minimise, stating
+from ..kernel.section import Case, Kind, minimise, stating
 
-PARAMS = Record(
+PARAMS = statement = Record(
     {"encoding": Word(*LAWS), "inputs": INPUTS, "epsilon": EPSILON}, {"buckets": Whole(2, MOST_BUCKETS)}
 )
 
@@ -50,7 +50,7 @@ class Question(NamedTuple):
     buckets: int | None
 
 
-def _question(plain: dict[str, Any]) -> Question:
+def question(plain: dict[str, Any]) -> Question:
     if "buckets" not in plain:
         return Question(plain["encoding"], plain["inputs"], plain["epsilon"], None)
     if "buckets" not in LAWS[plain["encoding"]].parameters:
@@ -58,14 +58,14 @@ def _question(plain: dict[str, Any]) -> Question:
     return Question(plain["encoding"], plain["inputs"], plain["epsilon"], _prime(plain["buckets"]))
 
 
-def _answer(document: dict[str, Any], question: Question) -> tuple[dict[str, Any], Encoding]:
+def answer(document: dict[str, Any], question: Question) -> tuple[dict[str, Any], Encoding]:
     if document["mechanism"] is not None:
         raise UnreadableError("mechanism must be null: an encoding is stated in answer")
     plain = ENCODING.read(document.get("answer"), "answer")
     return plain, read_encoding(plain)
 
 
-def _members(case: Case) -> Iterator[Claim]:
+def members(case: Case) -> Iterator[Claim]:
     asked, (plain, found) = case.question, case.answer
     g = asked.buckets
     words = f"it is {quoted(asked.encoding)} for {asked.inputs} inputs"
@@ -79,7 +79,7 @@ def _members(case: Case) -> Iterator[Claim]:
     yield private(found, asked.epsilon)
 
 
-def _value(case: Case) -> Iterator[Claim]:
+def value(case: Case) -> Iterator[Claim]:
     found = case.answer[1]
     words = (
         f"from n reports, its estimates of the frequencies of all {found.inputs} inputs have together "
@@ -88,7 +88,7 @@ def _value(case: Case) -> Iterator[Claim]:
     yield case.claim_value(words, lambda: error(found) <= Fraction(case.value))
 
 
-def _bound(case: Case) -> Iterator[Claim]:
+def bound(case: Case) -> Iterator[Claim]:
     k, epsilon = case.question.inputs, case.question.epsilon
     words = (
         "no mechanism of this privacy, whatever its reports, has unbiased estimates of the frequencies "
@@ -100,17 +100,5 @@ def _bound(case: Case) -> Iterator[Claim]:
     yield case.claim_bound(words, lambda: Fraction(case.bound) * k <= least() - 1, about)
 
 
-SECTION = Section(
-    kinds={"frequency-encoding": Kind(PARAMS, stating("encoding"))},
-    forms={
-        "encoding": Decider(
-            statement=PARAMS,
-            question=_question,
-            answer=_answer,
-            members=_members,
-            value=_value,
-            bound=_bound,
-            sense=minimise,
-        )
-    },
-)
+kinds = {"frequency-encoding": Kind(statement, stating("encoding"))}
+sense = minimise

@@ -32,7 +32,7 @@ from ..kernel.proofs.unbiased_reports import (
 )
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, Distribution, List, Number, Record, Whole
-from ..kernel.section import Case, Decider, Kind, Section, minimise, stating
+from ..kernel.section import Case, Kind, minimise, stating
 
 MOST_POINTS = 101
 LARGEST = 1e30
@@ -40,7 +40,7 @@ LARGEST = 1e30
 OFF_GRID = Fraction(1, 2**40)
 """How far the mean report of an input may be from its point, in units of the largest report."""
 PRIOR = Distribution(2, positive=True)
-PARAMS = Record({"epsilon": EPSILON, "points": Whole(2, MOST_POINTS)}, {"prior": PRIOR})
+statement = Record({"epsilon": EPSILON, "points": Whole(2, MOST_POINTS)}, {"prior": PRIOR})
 SIZE = Number(-LARGEST, LARGEST)
 
 
@@ -67,14 +67,14 @@ class Answer(NamedTuple):
     squares: list[Fraction]
 
 
-def _question(plain: dict[str, Any]) -> Question:
+def question(plain: dict[str, Any]) -> Question:
     points, prior = grid(plain["points"]), plain.get("prior")
     if prior is not None and len(prior) != len(points):
         raise UnreadableError(f"prior must have {len(points)} numbers, one for each point")
     return Question(plain["epsilon"], points, prior)
 
 
-def _answer(document: dict[str, Any], question: Question) -> Answer:
+def answer(document: dict[str, Any], question: Question) -> Answer:
     matrix = read_matrix(document, len(question.points))
     mechanism = document["mechanism"]
     if mechanism.get("inputs") != [float(x) for x in question.points]:
@@ -83,7 +83,7 @@ def _answer(document: dict[str, Any], question: Question) -> Answer:
     return Answer(matrix, Fraction(max(map(abs, reports))), *moments(matrix, reports))
 
 
-def _members(case: Case) -> Iterator[Claim]:
+def members(case: Case) -> Iterator[Claim]:
     question, answer = case.question, case.answer
     yield stochastic(answer.matrix)
     yield private(answer.matrix, range(len(question.points)), question.epsilon)
@@ -103,7 +103,7 @@ def _members(case: Case) -> Iterator[Claim]:
     yield decided("member", words, lambda: covers(answer.means))
 
 
-def _value(case: Case) -> Iterator[Claim]:
+def value(case: Case) -> Iterator[Claim]:
     question, answer = case.question, case.answer
     words = (
         f"with this rounding, no number of [-1, 1] is reported with a variance above {case.value!r}"
@@ -125,7 +125,7 @@ def bound_below(question: Question, proof: dict[str, Any]) -> Fraction | None:
     return least_variance(question.points, E, proof["alpha"], proof["beta"], weights)
 
 
-def _bound(case: Case) -> Iterator[Claim]:
+def bound(case: Case) -> Iterator[Claim]:
     question, proof = case.question, case.proof
     k = len(question.points)
     if ("weights" in proof) != (question.prior is None):
@@ -145,26 +145,10 @@ def _bound(case: Case) -> Iterator[Claim]:
     yield case.claim_bound(words, test)
 
 
-def _audit(case: Case) -> Iterator[Claim]:
+def audit(case: Case) -> Iterator[Claim]:
     yield from level_claims(case.answer.matrix, range(len(case.question.points)), case.audit)
 
 
-SECTION = Section(
-    kinds={"numeric-mean": Kind(PARAMS, stating("numeric-mean"))},
-    forms={
-        "numeric-mean": Decider(
-            statement=PARAMS,
-            question=_question,
-            answer=_answer,
-            members=_members,
-            value=_value,
-            bound=_bound,
-            sense=minimise,
-            proof=Record(
-                {"alpha": List(SIZE, 2), "beta": List(SIZE, 2)},
-                {"weights": PRIOR},
-            ),
-            audit=_audit,
-        )
-    },
-)
+kinds = {"numeric-mean": Kind(statement, stating("numeric-mean"))}
+sense = minimise
+proof = Record({"alpha": List(SIZE, 2), "beta": List(SIZE, 2)}, {"weights": PRIOR})

@@ -40,7 +40,7 @@ from ..kernel.proofs.robust_privacy import (
 )
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import Flag, List, Nullable, Number, Record, Whole, Word
-from ..kernel.section import Case, Decider, Kind, Section, maximise
+from ..kernel.section import Case, Kind, maximise
 
 MOST_WIDTH = 1_000_000
 OPTIONS = {
@@ -84,7 +84,7 @@ def _statement(params: dict[str, Any]) -> dict[str, Any]:
     return {"form": "polyopt", **confidence(params), **options}
 
 
-def _question(plain: dict[str, Any]) -> Polyopt:
+def question(plain: dict[str, Any]) -> Polyopt:
     cone = not (plain["calibrate"] or plain["facets"] or plain["objective"] != "empirical")
     robust = robust_question(plain)
     group = grouping(robust.p_hat, plain["width"], plain["groups"])
@@ -128,7 +128,7 @@ def rarest_together(p_hat: Sequence[Sequence[Fraction]], width: int) -> list[int
     return [alone.get(u, width - 1) for u in range(len(weights))]
 
 
-def polyopt_members(case: Case) -> Iterator[Claim]:
+def members(case: Case) -> Iterator[Claim]:
     """Check the claims that the mechanism is private and, where the cone is asked about, lies in it."""
     yield from robust_members(case)
     plan: Polyopt = case.question
@@ -137,7 +137,7 @@ def polyopt_members(case: Case) -> Iterator[Claim]:
         yield decided("member", f"it lies in {plan.named}", test)
 
 
-def polyopt_bound(case: Case) -> Iterator[Claim]:
+def bound(case: Case) -> Iterator[Claim]:
     """Check the claims about the ceiling of all private mechanisms, and about PolyOpt's own bound."""
     proof, bound = case.proof, case.bound
     plan: Polyopt = case.question
@@ -163,25 +163,9 @@ def polyopt_bound(case: Case) -> Iterator[Claim]:
     yield case.claim_bound(words, test, f"mechanisms within {plan.named}")
 
 
-SECTION = Section(
-    kinds={"polyopt": Kind(Record(PARAMS.required, {**PARAMS.optional, **OPTIONS}), _statement)},
-    forms={
-        "polyopt": Decider(
-            statement=Record(
-                {
-                    **CONFIDENCE,
-                    **OPTIONS,
-                    **{name: Nullable(OPTIONS[name]) for name in ("width", "groups")},
-                }
-            ),
-            question=_question,
-            answer=robust_answer,
-            members=polyopt_members,
-            value=information_value,
-            bound=polyopt_bound,
-            sense=maximise,
-            proof=Record({"ceiling": Number(), "secret_dual": DUAL}, {"dual": DUAL}),
-            audit=robust_audit,
-        )
-    },
+kinds = {"polyopt": Kind(Record(PARAMS.required, {**PARAMS.optional, **OPTIONS}), _statement)}
+statement = Record(
+    {**CONFIDENCE, **OPTIONS, **{name: Nullable(OPTIONS[name]) for name in ("width", "groups")}}
 )
+sense, answer, value, audit = maximise, robust_answer, information_value, robust_audit
+proof = Record({"ceiling": Number(), "secret_dual": DUAL}, {"dual": DUAL})

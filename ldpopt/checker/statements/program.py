@@ -105,8 +105,7 @@ def question(plain: dict[str, Any]) -> Question:
 
 
 def _objective(plain: dict[str, Any], sense: str) -> Objective:
-    found: Objective = read_part(plain[sense], sense, OBJECTIVES[sense])
-    return found
+    return read_part(plain[sense], sense, OBJECTIVES[sense])
 
 
 def _notion(plain: Any, where: str, k: int) -> Part:
@@ -116,8 +115,7 @@ def _notion(plain: Any, where: str, k: int) -> Part:
         raise UnreadableError(
             f"{where} of more than {MOST_LISTED} inputs must be secret, or ldp without a delta"
         )
-    found: Part = read_part(plain, where, NOTIONS, k)
-    return found
+    return read_part(plain, where, NOTIONS, k)
 
 
 def _condition(

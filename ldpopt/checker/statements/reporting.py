@@ -75,8 +75,8 @@ from ..kernel.proofs.unary_encoding import (
     value_below,
 )
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import Anything, Flag, Joint, List, Record, Whole, Word
-from ..kernel.section import Case, Decider, Kind, Section, maximise
+from ..kernel.schema import Flag, Joint, List, Record, Whole, Word
+from ..kernel.section import Case, Kind, maximise
 
 PROTOCOLS = ("independent-reporting", "grr-conditional", "ue-conditional")
 THEOREMS = dict(zip(PROTOCOLS, ("Theorem 15", "Theorem 17", "Theorem 19"), strict=True))
@@ -108,7 +108,7 @@ def _statement(protocol: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"form": "reporting", "protocol": protocol, **options, **confidence(params)}
 
 
-def _question(plain: dict[str, Any]) -> Reporting:
+def question(plain: dict[str, Any]) -> Reporting:
     robust = robust_question(plain)
     if plain["protocol"] == "ue-conditional" and len(robust.p_hat) > MOST_SECRETS:
         raise UnreadableError(
@@ -149,7 +149,7 @@ def _member(case: Case) -> Claim:
     return decided("member", words, partial(of_kind, case.answer, question))
 
 
-def reporting_bound(case: Case) -> Iterator[Claim]:
+def bound(case: Case) -> Iterator[Claim]:
     """Check the claims about the best parameters, or about the best reports (``block_splits.py``)."""
     question, bound = case.question, case.bound
     if question.blocks != "grr":
@@ -185,7 +185,7 @@ def _read_members(proof: Any, question: Reporting) -> list[Member]:
     return found
 
 
-def _answer(document: dict[str, Any], question: Reporting) -> Rows | Unary:
+def answer(document: dict[str, Any], question: Reporting) -> Rows | Unary:
     """Read the mechanism; of unary encoding with randomised responses, its parameters suffice."""
     stated = document["mechanism"] is None and question.blocks == "grr"
     if stated and question.protocol == "ue-conditional":
@@ -193,7 +193,7 @@ def _answer(document: dict[str, Any], question: Reporting) -> Rows | Unary:
     return robust_answer(document, question)
 
 
-def _members(case: Case) -> Iterator[Claim]:
+def members(case: Case) -> Iterator[Claim]:
     robust = case.question.robust
     if isinstance(case.answer, Unary):
         words = f"the reports of unary encoding with these parameters {private_words(robust)}"
@@ -206,7 +206,7 @@ def _members(case: Case) -> Iterator[Claim]:
         yield from made_of_reports(case)
 
 
-def _value(case: Case) -> Iterator[Claim]:
+def value(case: Case) -> Iterator[Claim]:
     robust = case.question.robust
     if not isinstance(case.answer, Unary):
         yield from empirical_value(case)
@@ -215,32 +215,17 @@ def _value(case: Case) -> Iterator[Claim]:
     yield case.claim_value(words, lambda: Fraction(case.value) <= value_below(case.answer, robust))
 
 
-def _audit(case: Case) -> Iterator[Claim]:
+def audit(case: Case) -> Iterator[Claim]:
     if isinstance(case.answer, Unary):
         raise UnreadableError("a protocol that is stated by its parameters has no audit")
     yield from robust_audit(case)
 
 
-SECTION = Section(
-    kinds={
-        protocol: Kind(
-            Record(PARAMS.required, {**PARAMS.optional, **OPTIONS}),
-            partial(_statement, protocol),
-        )
-        for protocol in PROTOCOLS
-    },
-    forms={
-        "reporting": Decider(
-            statement=Record({"protocol": Word(*PROTOCOLS), **OPTIONS, **CONFIDENCE}),
-            question=_question,
-            answer=_answer,
-            members=_members,
-            value=_value,
-            bound=reporting_bound,
-            sense=maximise,
-            proof=Anything(),
-            audit=_audit,
-            unchecked=unchecked_kind,
-        )
-    },
-)
+kinds = {
+    protocol: Kind(
+        Record(PARAMS.required, {**PARAMS.optional, **OPTIONS}), partial(_statement, protocol)
+    )
+    for protocol in PROTOCOLS
+}
+statement = Record({"protocol": Word(*PROTOCOLS), **OPTIONS, **CONFIDENCE})
+sense, unchecked = maximise, unchecked_kind

@@ -39,6 +39,7 @@ from ..kernel.proofs.confidence_set import (
 )
 from ..kernel.proofs.polyopt_cone import in_cone
 from ..kernel.proofs.private_rows import (
+    Rows,
     is_stochastic,
     level_claims,
     private,
@@ -51,7 +52,7 @@ from ..kernel.proofs.robust_privacy import robust_audit, robust_members
 from ..kernel.proofs.second_moments import inverse_information
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, Joint, List, Matrix, Nullable, Number, Record
-from ..kernel.section import Case, Decider, Kind, Section, minimise
+from ..kernel.section import Case, Kind, minimise
 
 MOST_QUERIES = 1000
 MOST_WEIGHT = 1e6
@@ -92,7 +93,7 @@ def _frequencies(cells: int) -> list[list[float]]:
     return [[float(i == j) for j in range(cells)] for i in range(cells)]
 
 
-def _question(plain: dict[str, Any]) -> Queries:
+def question(plain: dict[str, Any]) -> Queries:
     prior, rows = plain["p_hat"], plain["queries"]
     p = [entry for row in prior for entry in row]
     if any(len(row) != len(p) for row in rows):
@@ -147,7 +148,7 @@ def error_above(matrix: Sequence[Sequence[float]], question: Queries) -> Fractio
 # ---------------------------------------------------------------- the claims
 
 
-def _members(case: Case) -> Iterator[Claim]:
+def members(case: Case) -> Iterator[Claim]:
     if case.question.robust is not None:
         yield from robust_members(case)
         return
@@ -155,7 +156,7 @@ def _members(case: Case) -> Iterator[Claim]:
     yield private(case.answer, case.question.secrets, case.question.epsilon)
 
 
-def _value(case: Case) -> Iterator[Claim]:
+def value(case: Case) -> Iterator[Claim]:
     def test() -> bool:
         found = error_above(case.answer, case.question) if is_stochastic(case.answer) else None
         return found is not None and found <= Fraction(case.value)
@@ -181,7 +182,7 @@ def bound_below(question: Queries, proof: dict[str, Any] | None) -> Fraction | N
     return dual_error(question.p, question.queries, proof["Y"], proof["beta"], dominated)
 
 
-def _bound(case: Case) -> Iterator[Claim]:
+def bound(case: Case) -> Iterator[Claim]:
     question, proof, bound = case.question, case.proof, case.bound
     members = "mechanism of this privacy"
     if proof is not None:
@@ -206,39 +207,31 @@ def _bound(case: Case) -> Iterator[Claim]:
     yield case.claim_bound(words, test, members.replace("mechanism", "mechanisms"))
 
 
-def _audit(case: Case) -> Iterator[Claim]:
+def audit(case: Case) -> Iterator[Claim]:
     if case.question.robust is not None:
         yield from robust_audit(case)
     else:
         yield from level_claims(case.answer, case.question.secrets, case.audit)
 
 
-SECTION = Section(
-    kinds={
-        "robust-fidelity": Kind(
-            Record({"epsilon": EPSILON}, {"queries": QUERIES, "prior": Joint(), **PARAMS.optional}),
-            _statement,
-        )
-    },
-    forms={
-        "query-program": Decider(
-            statement=Record(
-                {
-                    "epsilon": EPSILON,
-                    "p_hat": Joint(),
-                    "queries": QUERIES,
-                    "n": Nullable(SAMPLES),
-                    "alpha": ALPHA,
-                }
-            ),
-            question=_question,
-            answer=lambda document, asked: read_matrix(document, len(asked.p), asked.secrets),
-            members=_members,
-            value=_value,
-            bound=_bound,
-            sense=minimise,
-            proof=Nullable(Record({"Y": Matrix(NUMBER, 1, 2), "beta": List(NUMBER, 2)})),
-            audit=_audit,
-        )
-    },
+def answer(document: dict[str, Any], question: Queries) -> Rows:
+    return read_matrix(document, len(question.p), question.secrets)
+
+
+kinds = {
+    "robust-fidelity": Kind(
+        Record({"epsilon": EPSILON}, {"queries": QUERIES, "prior": Joint(), **PARAMS.optional}),
+        _statement,
+    )
+}
+statement = Record(
+    {
+        "epsilon": EPSILON,
+        "p_hat": Joint(),
+        "queries": QUERIES,
+        "n": Nullable(SAMPLES),
+        "alpha": ALPHA,
+    }
 )
+sense = minimise
+proof = Nullable(Record({"Y": Matrix(NUMBER, 1, 2), "beta": List(NUMBER, 2)}))

@@ -25,12 +25,12 @@ from ..kernel.proofs.set_privacy import ANSWER, Comparison, LevelStatement, is_s
 from ..kernel.proofs.stated_sets import UNCERTAINTY, read_set
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import Distribution, List, Record
-from ..kernel.section import Case, Decider, Kind, Section, maximise, stating
+from ..kernel.section import Case, Kind, maximise, stating
 
-PARAMS = {"matrix": List(Distribution(1), 4), "uncertainty": UNCERTAINTY}
+statement = Record({"matrix": List(Distribution(1), 4), "uncertainty": UNCERTAINTY})
 
 
-def _question(plain: dict[str, Any]) -> LevelStatement:
+def question(plain: dict[str, Any]) -> LevelStatement:
     F, rows = read_set(plain["uncertainty"]), plain["matrix"]
     if len({len(row) for row in rows}) != 1:
         raise UnreadableError("the rows of the matrix must have one length")
@@ -41,7 +41,7 @@ def _question(plain: dict[str, Any]) -> LevelStatement:
     return LevelStatement([list(column) for column in zip(*rows, strict=True)], F)
 
 
-def _answer(document: dict[str, Any], question: LevelStatement) -> Comparison:
+def answer(document: dict[str, Any], question: LevelStatement) -> Comparison:
     found = ANSWER.read(document.get("answer"), "answer")
     (s, z), y, a1 = found["secrets"], found["output"], question.F.shape[0]
     if s == z or max(s, z) >= a1 or y >= len(question.columns):
@@ -51,12 +51,12 @@ def _answer(document: dict[str, Any], question: LevelStatement) -> Comparison:
     return Comparison(y, s, z, *question.F.member(found["witness"], "answer.witness"))
 
 
-def _members(case: Case) -> Iterator[Claim]:
+def members(case: Case) -> Iterator[Claim]:
     words = f"the witness is a distribution in {case.question.F.name}"
     yield decided("member", words, lambda: case.answer.inside)
 
 
-def _value(case: Case) -> Iterator[Claim]:
+def value(case: Case) -> Iterator[Claim]:
     words = (
         f"it tells the secrets {case.answer.s} and {case.answer.z} apart by at least a factor "
         f"e^{case.value!r}"
@@ -81,7 +81,7 @@ def _exceeds(case: Case, bound: float) -> bool:
     return top > 0 and (not bottom or log(top / bottom).at_most(enclose(bound)) is False)
 
 
-def _bound(case: Case) -> Iterator[Claim]:
+def bound(case: Case) -> Iterator[Claim]:
     bound, question = case.bound, case.question
     words = (
         f"no distribution in {question.F.name} tells two secrets apart by more than a factor e^{bound!r}"
@@ -95,17 +95,5 @@ def _bound(case: Case) -> Iterator[Claim]:
     yield case.claim_bound(words, test, "distributions in the set")
 
 
-SECTION = Section(
-    kinds={"robust-level": Kind(Record(PARAMS), stating("robust-level"))},
-    forms={
-        "robust-level": Decider(
-            statement=Record(PARAMS),
-            question=_question,
-            answer=_answer,
-            members=_members,
-            value=_value,
-            bound=_bound,
-            sense=maximise,
-        )
-    },
-)
+kinds = {"robust-level": Kind(statement, stating("robust-level"))}
+sense = maximise

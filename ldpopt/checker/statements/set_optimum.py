@@ -31,9 +31,9 @@ from ..kernel.proofs.stated_sets import UNCERTAINTY, read_set
 from ..kernel.proofs.uncertainty_sets import UncertaintySet
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, Anything, List, Number, Record, Whole
-from ..kernel.section import Case, Decider, Kind, Section, maximise, stating
+from ..kernel.section import Case, Kind, maximise, stating
 
-PARAMS = {"epsilon": EPSILON, "uncertainty": UNCERTAINTY}
+statement = Record({"epsilon": EPSILON, "uncertainty": UNCERTAINTY})
 
 
 class SetOptimum(NamedTuple):
@@ -43,7 +43,7 @@ class SetOptimum(NamedTuple):
     robust: RobustStatement
 
 
-def _question(plain: dict[str, Any]) -> SetOptimum:
+def question(plain: dict[str, Any]) -> SetOptimum:
     F = read_set(plain["uncertainty"])
     if F.contains(F.center) is not True:
         raise UnreadableError("the center of the set must certainly lie in it")
@@ -56,7 +56,7 @@ def exact_columns(matrix: Rows) -> list[list[Fraction]]:
     return [[Fraction(entry) for entry in column] for column in zip(*matrix, strict=True)]
 
 
-def _members(case: Case) -> Iterator[Claim]:
+def members(case: Case) -> Iterator[Claim]:
     question: SetOptimum = case.question
     epsilon = question.robust.epsilon
     yield stochastic(case.answer)
@@ -69,7 +69,7 @@ def _members(case: Case) -> Iterator[Claim]:
     yield decided("privacy", words, test, value=epsilon)
 
 
-def _value(case: Case) -> Iterator[Claim]:
+def value(case: Case) -> Iterator[Claim]:
     name = case.question.F.name
     words = f"its mutual information under the center of {name} is at least {case.value!r}"
 
@@ -79,7 +79,7 @@ def _value(case: Case) -> Iterator[Claim]:
     yield case.claim_value(words, test)
 
 
-def _bound(case: Case) -> Iterator[Claim]:
+def bound(case: Case) -> Iterator[Claim]:
     """Check the claims about the ceiling, the members of the set, and the bound over the outer cone."""
     F, proof = case.question.F, case.proof
     if proof.keys() == {"ceiling", "secret_dual"}:
@@ -99,7 +99,7 @@ def _table(P: list[Fraction], width: int) -> list[list[Fraction]]:
     return [P[i : i + width] for i in range(0, len(P), width)]
 
 
-def _audit(case: Case) -> Iterator[Claim]:
+def audit(case: Case) -> Iterator[Claim]:
     """Check a stated level: a member of F attains it, and none exceeds it, to 1e-9."""
     F = case.question.F
     audit = Record({**ANSWER.required, "level": Number(0)}).read(case.audit, "certificate.audit")
@@ -117,28 +117,15 @@ def _audit(case: Case) -> Iterator[Claim]:
 
 
 CUT = Record({"witness": Anything(), "secrets": List(Whole(0, 10**9), 2, 2)})
-SECTION = Section(
-    kinds={"set-optimum": Kind(Record(PARAMS), stating("set-optimum"))},
-    forms={
-        "set-optimum": Decider(
-            statement=Record(PARAMS),
-            question=_question,
-            answer=robust_answer,
-            members=_members,
-            value=_value,
-            bound=_bound,
-            sense=maximise,
-            proof=Record(
-                {},
-                {
-                    "ceiling": Number(-MOST_DUAL, MOST_DUAL),
-                    "secret_dual": DUAL,
-                    "dual": DUAL,
-                    "cuts": List(CUT),
-                    "tree": List(NODE, 1),
-                },
-            ),
-            audit=_audit,
-        )
+kinds = {"set-optimum": Kind(statement, stating("set-optimum"))}
+sense, answer = maximise, robust_answer
+proof = Record(
+    {},
+    {
+        "ceiling": Number(-MOST_DUAL, MOST_DUAL),
+        "secret_dual": DUAL,
+        "dual": DUAL,
+        "cuts": List(CUT),
+        "tree": List(NODE, 1),
     },
 )

@@ -26,7 +26,7 @@ from ..kernel.proofs.selection_trees import (
 )
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import SUM_TOLERANCE, Either, List, Matrix, Number, Record, Whole
-from ..kernel.section import Case, Decider, Kind, Section, maximise, stating
+from ..kernel.section import Case, Kind, maximise, stating
 
 PROBABILITY = Number(0, 1 + float(SUM_TOLERANCE))
 MATRIX = Either(
@@ -45,7 +45,7 @@ MATRIX = Either(
 # ---------------------------------------------------------------- the question
 
 
-def selection_question(plain: dict[str, Any]) -> SelectionStatement:
+def question(plain: dict[str, Any]) -> SelectionStatement:
     """Build the question of a statement that its schema has read."""
     matrix, secrets = plain["matrix"], plain["secrets"]
     sparse = isinstance(matrix, dict)
@@ -87,7 +87,7 @@ def _sparse_rows(matrix: dict[str, Any]) -> Iterator[tuple[list[int], list[float
 # ---------------------------------------------------------------- the claims
 
 
-def _answer(document: dict[str, Any], question: SelectionStatement) -> list[int]:
+def answer(document: dict[str, Any], question: SelectionStatement) -> list[int]:
     schema = Record({"selection": List(Whole(0, len(question.rows) - 1), 1)})
     selection: list[int] = schema.read(document.get("answer"), "answer")["selection"]
     if document["mechanism"] is not None:
@@ -95,12 +95,12 @@ def _answer(document: dict[str, Any], question: SelectionStatement) -> list[int]
     return selection
 
 
-def _members(case: Case) -> Iterator[Claim]:
+def members(case: Case) -> Iterator[Claim]:
     words = "the answer selects one parameter per secret"
     yield decided("member", words, lambda: selects(case.answer, case.question.groups))
 
 
-def _value(case: Case) -> Iterator[Claim]:
+def value(case: Case) -> Iterator[Claim]:
     def test() -> bool | None:
         return enclose(case.value).at_most(leakage([case.question.rows[i] for i in case.answer]))
 
@@ -108,7 +108,7 @@ def _value(case: Case) -> Iterator[Claim]:
     yield case.claim_value(words, test)
 
 
-def _bound(case: Case) -> Iterator[Claim]:
+def bound(case: Case) -> Iterator[Claim]:
     yield case.claim_bound(
         f"no selection leaks more than {case.bound!r} nats",
         lambda: log_at_most(tree_bound(case.proof, case.question), case.bound),
@@ -116,20 +116,7 @@ def _bound(case: Case) -> Iterator[Claim]:
     )
 
 
-PARAMS = Record({"matrix": MATRIX, "secrets": Labels()})
-SECTION = Section(
-    kinds={"statistic-leakage": Kind(PARAMS, stating("selection-program"))},
-    forms={
-        "selection-program": Decider(
-            statement=PARAMS,
-            question=selection_question,
-            answer=_answer,
-            members=_members,
-            value=_value,
-            bound=_bound,
-            sense=maximise,
-            proof=Tree(),
-            noise=NOISE,  # leakages are in nats
-        )
-    },
-)
+statement = Record({"matrix": MATRIX, "secrets": Labels()})
+kinds = {"statistic-leakage": Kind(statement, stating("selection-program"))}
+sense, proof = maximise, Tree()
+noise = NOISE  # leakages are in nats

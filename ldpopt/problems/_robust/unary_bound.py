@@ -73,8 +73,7 @@ def information(weights: Array, kappa: Array, lam: Array) -> Array:
     """
     o, others = np.arange(1, weights.shape[1] + 1), weights.shape[1]
     powers = lam[:, None] ** o * (1 - lam[:, None]) ** (others - o)
-    information: Array = (1 - kappa) * (weights * powers).sum(axis=1)
-    return information
+    return (1 - kappa) * (weights * powers).sum(axis=1)
 
 
 def most(ends: Ends, least: Array, greatest: Array) -> Array:
@@ -156,8 +155,7 @@ class _Box:
         return found[0].sum(axis=1), found[1].sum(axis=1)
 
     def _powers(self, lam: Array, other: Array, less: int) -> Array:
-        found: Array = lam[:, None] ** (self.o - less) * other[:, None] ** (self.m - 1 - self.o)
-        return found
+        return lam[:, None] ** (self.o - less) * other[:, None] ** (self.m - 1 - self.o)
 
 
 def _times(a: Span, b: Span) -> Span:

@@ -241,5 +241,4 @@ def _step(p: Array, line: Array, rng: np.random.Generator) -> Array:
     back = np.where(line == 0, np.inf, down).min(axis=0)
     ahead, back = np.where(np.isfinite(ahead), ahead, 0.0), np.where(np.isfinite(back), back, 0.0)
     length = np.where(rng.random(len(ahead)) * (ahead + back) < back, ahead, -back)
-    moved: Array = np.clip(p + length * line, 0.0, 1.0) - p
-    return moved
+    return np.clip(p + length * line, 0.0, 1.0) - p

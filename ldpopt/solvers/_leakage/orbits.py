@@ -45,8 +45,7 @@ class Orbits:
     def mean(self, matrix: Array) -> Array:
         """Average a mechanism over its images."""
         sums = np.bincount(self.entry.ravel(), matrix.ravel())
-        found: Array = (sums / self.sizes)[self.entry]
-        return found
+        return (sums / self.sizes)[self.entry]
 
     def images(
         self, chosen: NDArray[np.int64], takers: NDArray[np.int64]

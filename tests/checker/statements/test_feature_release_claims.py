@@ -80,7 +80,7 @@ def test_what_is_accepted_about_marginals_is_true():
     for _ in range(300):
         marginals = [[n / 20, 1 - n / 20] for n in (rng.randint(1, 10) for _ in range(3))]
         t, budget = rng.choice((0.01, 0.05, 0.1)), rng.choice((0.1, 0.2, 0.4, 0.5))
-        exact = section._question(
+        exact = section.question(
             frame.statement(
                 "feature-release", {"threshold": t, "budget": budget, "table": [[0]], "weights": [1]}
             )

@@ -64,8 +64,7 @@ class TablePromise(NamedTuple):
     def part(self, inputs: int) -> Part:
         """Read the notion for so many inputs."""
         _check_few(inputs)
-        found: Part = read_part(self.notion, "the promise", NOTIONS, inputs)
-        return found
+        return read_part(self.notion, "the promise", NOTIONS, inputs)
 
 
 def table_promise(section: dict[str, Any]) -> TablePromise | None:
