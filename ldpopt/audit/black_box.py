@@ -24,10 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.quantiles import chi2_tail, greatest_share, least_share, normal_quantile
-from ldpopt.core.validate import Array, Whole
+from ldpopt.core.validate import Array, InvalidInputError, Whole
 
 Indices = Whole
 Sample = Callable[[Indices], Indices]

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.problem import Subject, Uncertainty
 from ldpopt.core.rounding import at_least, at_most, in_full, plain_number
-from ldpopt.core.validate import Array, Whole
+from ldpopt.core.validate import Array, InvalidInputError, Whole
 from ldpopt.measures import information_metrics, leakage
 from ldpopt.measures.repeated_reports import together
 from ldpopt.measures.rldp_level import Level, level_given_public, rldp_level

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import EXACT_SUM_TOLERANCE, LEAST_EPSILON, MOST_EPSILON
 
+__all__ = ["Array", "Cleaned", "InvalidInputError", "Whole"]
+"""What others import by name, for annotations and refusals; the checks are ``validate.share`` …"""
+
 
 class Cleaned:
     """The base of frozen dataclasses that check their fields and store them in one form.

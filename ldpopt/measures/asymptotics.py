@@ -11,9 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Channel
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures.fisher import information, mechanism_information
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.measures.tallies import merged

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Channel, Mechanism, distribution_over
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures.fisher import fisher_information
 
 

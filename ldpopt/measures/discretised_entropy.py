@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import betainc, xlogy
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures.channel import matrix_of
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.models.priors import Dirichlet

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.core import exact, validate
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures import channel
 from ldpopt.measures.losses import Divergence, divergence_of
 

@@ -8,9 +8,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.forms.matrix_program import Slope
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures.channel import inverse_information
 from ldpopt.measures.minimax import vertices, worst_vertex
 

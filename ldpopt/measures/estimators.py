@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures.channel import full_support, inverse_information, matrix_of, right_inverse
 from ldpopt.measures.frequency_intervals import intervals_at_once, score_intervals
 

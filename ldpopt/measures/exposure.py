@@ -25,8 +25,7 @@ from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.tables.codes import group_sizes
 
 # ---------------------------------------------------------------- exposure of a distribution

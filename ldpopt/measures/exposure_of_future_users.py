@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures.exposure import deviation, read_counts
 
 

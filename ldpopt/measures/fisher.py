@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb, expit, gammaln
 
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.mechanisms.listings import subsets
 

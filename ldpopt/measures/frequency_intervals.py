@@ -41,9 +41,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.quantiles import greatest_share, least_share, normal_quantile
-from ldpopt.core.validate import Array, Whole
+from ldpopt.core.validate import Array, InvalidInputError, Whole
 from ldpopt.mechanisms.randomizer import Column, Marks, Moments, Randomizer, Unbiased
 
 LEVEL = 0.95

@@ -11,8 +11,7 @@ import math
 import numpy as np
 from scipy.special import xlogy
 
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures import randomized_response_series, tallies
 from ldpopt.measures.evidence import Bracket, bracket
 from ldpopt.measures.number_with_error import ROUNDING, Estimate

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures import randomized_response_series, tallies
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
 from ldpopt.measures.randomized_response_series import ONE, Scaled, response_level

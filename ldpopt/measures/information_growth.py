@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Channel, Mechanism
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures import asymptotics, information_metrics
 from ldpopt.measures.channel import mechanism_of
 from ldpopt.measures.information_about_p import lumped

@@ -21,9 +21,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Channel, distribution_over
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures import asymptotics, tallies
 from ldpopt.measures.channel import matrix_of, mechanism_of
 from ldpopt.measures.information_about_p import DRAWS, LEAST_DRAWS, information_about_p

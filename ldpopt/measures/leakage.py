@@ -18,11 +18,10 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.forms.selections import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Channel
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures import row_selection
 from ldpopt.measures.number_with_error import Estimate
 from ldpopt.measures.row_selection import adjacency, matched_selection

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import entr, gammaln
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures import estimators
 from ldpopt.measures.channel import full_support, matrix_of
 from ldpopt.measures.number_with_error import Estimate

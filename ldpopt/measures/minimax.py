@@ -17,9 +17,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import UNIT_BITS, EnclosedMatrix, convex_from, units_down
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.channel import square_matrix
 

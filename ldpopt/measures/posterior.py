@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, xlogy
 
 from ldpopt.core import notebook, validate
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Channel, Mechanism
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures import posterior_sampler
 from ldpopt.measures.channel import mechanism_of
 from ldpopt.measures.evidence import log_evidence

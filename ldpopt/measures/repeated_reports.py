@@ -28,10 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Uncertainty
-from ldpopt.core.validate import Array, Whole, whole_number
+from ldpopt.core.validate import Array, InvalidInputError, Whole, whole_number
 from ldpopt.measures.rldp_level import Level, rldp_level
 from ldpopt.models.convex_set import ConvexSet
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.mechanism import Channel, Mechanism
 from ldpopt.core.problem import Uncertainty
-from ldpopt.core.validate import Array, Whole
+from ldpopt.core.validate import Array, InvalidInputError, Whole
 from ldpopt.measures.channel import matrix_of
 from ldpopt.measures.level_over_set import product_level, worst_place
 from ldpopt.models.chi2_ball import bound_of, least, worst

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln, gammaln
 
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array, Whole
+from ldpopt.core.validate import Array, InvalidInputError, Whole
 from ldpopt.mechanisms.listings import compositions
 from ldpopt.models.priors import Dirichlet, Prior
 

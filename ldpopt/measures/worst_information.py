@@ -19,9 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import UncertaintySet
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures.channel import matrix_of
 from ldpopt.models.convex_set import ConvexSet
 

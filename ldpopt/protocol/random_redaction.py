@@ -31,9 +31,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.quantiles import binomial
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures.exposure import exposure
 from ldpopt.protocol.session import Decision
 

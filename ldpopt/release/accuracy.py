@@ -21,9 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.quantiles import normal_quantile
-from ldpopt.core.validate import Array, Whole
+from ldpopt.core.validate import Array, InvalidInputError, Whole
 from ldpopt.measures.frequency_intervals import LEVEL, margins
 from ldpopt.mechanisms.randomizer import Linear, Randomizer, Values
 from ldpopt.tables.domain import Attribute, Domain

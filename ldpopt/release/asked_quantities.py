@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.release.accuracy import Group, column_groups
 from ldpopt.release.quantities import Asked, Quantity, Share
 from ldpopt.tables.cells import is_number

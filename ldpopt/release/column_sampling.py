@@ -22,7 +22,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import FormSolution, Status
 from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits
@@ -30,7 +29,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem, Uncertainty
 from ldpopt.core.quantiles import chi2_quantile
 from ldpopt.core.solver import Solver
-from ldpopt.core.validate import Array, Whole
+from ldpopt.core.validate import Array, InvalidInputError, Whole
 from ldpopt.engine.solving import answer_for
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems.least_phi import BroadFidelity

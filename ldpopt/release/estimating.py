@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldpopt.core import notebook
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import PathName
-from ldpopt.core.validate import Array, Whole
+from ldpopt.core.validate import Array, InvalidInputError, Whole
 from ldpopt.measures import estimators
 from ldpopt.measures.frequency_intervals import Estimates, confidence_intervals, estimated
 from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior

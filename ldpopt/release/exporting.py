@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import MISSING, OTHER
-from ldpopt.core.validate import choice
+from ldpopt.core.validate import InvalidInputError, choice
 from ldpopt.mechanisms.randomizer import BITS, Randomizer, RandomWords, Words
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.promises import against, promise

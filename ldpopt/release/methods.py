@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Progress
 from ldpopt.core.problem import Problem
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import answer_for, solve
 from ldpopt.engine.verifying import NOT_CHECKED

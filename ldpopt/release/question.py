@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import (
     KNOWN_SAMPLES,
     MOST_EPSILON,
@@ -19,7 +18,7 @@ from ldpopt.core.exact import (
     pair_level,
 )
 from ldpopt.core.problem import Uncertainty
-from ldpopt.core.validate import Array, Cleaned
+from ldpopt.core.validate import Array, Cleaned, InvalidInputError
 from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.privacy import Given, Pairs, Privacy, Sensitive
 from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set

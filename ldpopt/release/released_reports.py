@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Whole
+from ldpopt.core.validate import InvalidInputError, Whole
 from ldpopt.core.workers import workers
 from ldpopt.release.designing import AnyDesign
 from ldpopt.tables.batches import TableReader, open_table

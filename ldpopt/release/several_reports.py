@@ -22,11 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ldpopt.core import certify
-from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import private_together
 from ldpopt.core.form import Status
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.validate import Array
+from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.engine.result import Result
 from ldpopt.measures.information_metrics import mutual_information
 from ldpopt.measures.repeated_reports import MOST_COLUMNS, collections, repeated_level

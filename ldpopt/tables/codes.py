@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Whole
+from ldpopt.core.validate import InvalidInputError, Whole
 
 Codes = Whole
 
