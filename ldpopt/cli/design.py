@@ -127,7 +127,7 @@ def design(
     from ldpopt.engine.verifying import verify
     from ldpopt.release import comparing, designing
     from ldpopt.release.public_design import public_path
-    from ldpopt.release.reconstructed_counts import APPROXIMATELY, EDGES, EXACTLY
+    from ldpopt.release.recoverable_counts import APPROXIMATELY, EDGES, EXACTLY
 
     if time_limit is None:
         time_limit = comparing.TOGETHER if compare else designing.SECONDS

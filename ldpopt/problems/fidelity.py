@@ -17,7 +17,7 @@ from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures import estimation_fidelity
-from ldpopt.measures.estimator_variance import MomentObjective
+from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.problems.least_phi import LEARNING_COST, repaired, stated
 
 

@@ -19,7 +19,7 @@ from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.core.validate import Array
 from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.estimation_fidelity import square_phi_bound
-from ldpopt.measures.estimator_variance import MomentObjective
+from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.models.cones import staircase_cone
 
 LEARNING_COST = Measure("α: times as many reports as without noise")

@@ -23,8 +23,8 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.measures import estimation_fidelity
 from ldpopt.measures.estimation_fidelity import square_phi_bound
-from ldpopt.measures.estimator_variance import WorstObjective
 from ldpopt.measures.minimax import symmetric_bound, worst_alpha
+from ldpopt.measures.moment_objectives import WorstObjective
 from ldpopt.problems.least_phi import LEARNING_COST, repaired, stated
 
 

@@ -34,7 +34,7 @@ from ldpopt.release.accuracy import Accuracy, accuracies, likely
 from ldpopt.release.matrix_randomizer import released
 from ldpopt.release.public_design import Promise, PublicDesign, Released, published
 from ldpopt.release.question import Question
-from ldpopt.release.reconstructed_counts import NOT_AT_ALL
+from ldpopt.release.recoverable_counts import NOT_AT_ALL
 from ldpopt.tables.domain import Domain
 
 

@@ -36,7 +36,7 @@ from ldpopt.mechanisms.randomizer import (
 )
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
-from ldpopt.release.reconstructed_counts import recoverable
+from ldpopt.release.recoverable_counts import recoverable
 
 MOST_INPUTS = 2 ** (64 - BITS) - 1
 
@@ -105,7 +105,7 @@ class Matrix(Randomizer):
         return found
 
     def recoverable(self, width: int, method: str, epsilon: float) -> str:
-        """See :func:`ldpopt.release.reconstructed_counts.recoverable`.
+        """See :func:`ldpopt.release.recoverable_counts.recoverable`.
 
         Args:
             width: the number of public values.

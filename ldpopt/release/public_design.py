@@ -2,7 +2,7 @@
 
 The file holds the mechanism, what its rows mean, the promise, and the level that holds whatever the
 distribution of the data. Beware: most methods make the mechanism for the counts, which can then be
-computed back from it (:mod:`ldpopt.release.reconstructed_counts`), and the labels name what occurs in
+computed back from it (:mod:`ldpopt.release.recoverable_counts`), and the labels name what occurs in
 the table; neither is protected.
 """
 
@@ -32,7 +32,7 @@ from ldpopt.mechanisms.stated import encoding
 from ldpopt.models.privacy import Privacy
 from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.release.matrix_randomizer import Matrix
-from ldpopt.release.reconstructed_counts import WORDS, recovery
+from ldpopt.release.recoverable_counts import WORDS, recovery
 from ldpopt.tables.domain import Domain
 
 SECTION = "public"

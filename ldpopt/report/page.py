@@ -31,9 +31,9 @@ from ldpopt.report import reproducing
 from ldpopt.report.answer import answer, plain_answer, summary
 from ldpopt.report.audit_summary import audited, certificate_audit, witness, worst_case
 from ldpopt.report.curve import Progress, trade_off_curve
+from ldpopt.report.deployment_record import record
 from ldpopt.report.heatmap import design_heatmap, heatmap
 from ldpopt.report.loading import Loaded, Published, is_internal, read, read_public
-from ldpopt.report.registry import record
 from ldpopt.report.rendering import rendered
 from ldpopt.report.sections import Fact, Part, Summary
 from ldpopt.report.signing import ledger, signing

@@ -22,7 +22,7 @@ from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.promises import against, caveat, guessing, hides_all, limit, margin, sensitive
 from ldpopt.release.public_design import PublicDesign
-from ldpopt.release.reconstructed_counts import NOT_AT_ALL, WORDS
+from ldpopt.release.recoverable_counts import NOT_AT_ALL, WORDS
 from ldpopt.report.loading import Loaded, Published
 from ldpopt.report.reproducing import embedded_table
 from ldpopt.report.sections import Fact

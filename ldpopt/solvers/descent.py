@@ -16,7 +16,7 @@ from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimi
 from ldpopt.core.forms.matrix_program import MatrixProgram, SmoothObjective
 from ldpopt.core.solver import UNLIMITED, Array, FormSolution, Limits, OutOfTime, Solver, Status
 from ldpopt.measures.estimation_fidelity import block_size
-from ldpopt.measures.estimator_variance import MomentObjective
+from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
 from ldpopt.solvers._affine_prices import affine_proof
 from ldpopt.solvers._phi_branch_and_bound import MOST_INPUTS as TREE_INPUTS

@@ -19,7 +19,7 @@ from ldpopt.release.matrix_randomizer import Matrix
 from ldpopt.release.method_summaries import CHOSEN, FIXED
 from ldpopt.release.methods import METHODS
 from ldpopt.release.public_design import load_public, public_path, published
-from ldpopt.release.reconstructed_counts import APPROXIMATELY, LABELS, NOT_AT_ALL, WORDS
+from ldpopt.release.recoverable_counts import APPROXIMATELY, LABELS, NOT_AT_ALL, WORDS
 
 COUNTS = {("a", "x"): 4507, ("a", "y"): 1511, ("b", "x"): 1013, ("b", "y"): 3019}
 """Counts that occur in a file only if they were written there."""

@@ -6,7 +6,7 @@ import pytest
 from ldpopt import Mechanism, problem, solve
 from ldpopt.core.errors import NoSolverError
 from ldpopt.measures import estimation_fidelity
-from ldpopt.measures.estimator_variance import MomentObjective
+from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.solvers.descent import descend_circulant, descend_square, private
 

@@ -23,7 +23,7 @@ from ldpopt.core.errors import LdpoptError
 from ldpopt.release.designing import design, load_design, load_mechanism
 from ldpopt.release.exporting import TARGETS, export
 from ldpopt.release.methods import METHODS
-from ldpopt.release.reconstructed_counts import APPROXIMATELY, EDGES, EXACTLY, LABELS, NOT_AT_ALL, WORDS
+from ldpopt.release.recoverable_counts import APPROXIMATELY, EDGES, EXACTLY, LABELS, NOT_AT_ALL, WORDS
 from ldpopt.report.page import INTERNAL, page_name, report
 
 RARE = {  # the method, and how many have the rare secret: in each ward, and of the others
