@@ -165,7 +165,7 @@ def arguments(docstring: str | None) -> list[str] | None:
 
 
 def is_described_elsewhere(path: str, function: ast.FunctionDef) -> bool:
-    """Commands are documented by their help texts, an experiment's ``measure`` by its grid."""
+    """Commands list their "Options", an experiment's ``measure`` is documented by its grid."""
     command = path.startswith("cli/") and COMMANDS.get(Path(path).stem) == function.name
     return command or (path.startswith("experiments/") and function.name == "measure")
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
+from copy import copy
+from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand
@@ -34,6 +38,8 @@ COMMANDS = {
     "protocol": "protocol",
 }
 """The function of every command; it lies in the file of the command's name."""
+OPTION = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+"""An option and its words, in the docstring of a command."""
 COMPLETE = "_LDPOPT_COMPLETE"
 """The variable by which the scripts of --install-completion ask for completions."""
 
@@ -64,8 +70,37 @@ def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
     app = typer.Typer(add_completion=whole, rich_markup_mode=None, context_settings=wide)
     app.callback()(describe)
     for name in names:
-        app.command(name, cls=Once)(getattr(import_module(f"ldpopt.cli.{name}"), COMMANDS[name]))
+        command = getattr(import_module(f"ldpopt.cli.{name}"), COMMANDS[name])
+        app.command(name, cls=Once)(explained(command))
     return app
+
+
+def explained(command: Callable[..., None]) -> Callable[..., None]:
+    """Give each option of a command, as its help, what the docstring says of it under "Options:"."""
+    words, _, listed = inspect.cleandoc(command.__doc__ or "").partition("\n\nOptions:\n")
+    told = {name: " ".join(text.split()) for name, text in OPTION.findall(listed)}
+    signature = inspect.signature(command, eval_str=True)
+    parameters = [_option(given, told.get(given.name)) for given in signature.parameters.values()]
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        command(**values)
+
+    run.__doc__, run.__signature__ = words, signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def _option(given: inspect.Parameter, words: str | None) -> inspect.Parameter:
+    """Give an option its help; a flag has its own name alone, without the opposite that typer adds."""
+    if words is None:
+        return given
+    stated = get_origin(given.annotation) is Annotated
+    kind, *known = get_args(given.annotation) if stated else [given.annotation]
+    flag = [f"--{given.name.replace('_', '-')}"] * (kind is bool)
+    plain = typer.Argument() if given.default is given.empty else typer.Option(*flag)
+    option = copy(known[0]) if stated else plain
+    option.help = words
+    return given.replace(annotation=Annotated[kind, option])
 
 
 def show_version(wanted: bool) -> None:

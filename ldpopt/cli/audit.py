@@ -45,55 +45,41 @@ DATA = ("data-observed", "data-alike")
 
 
 def audit(
-    file: Annotated[Path, typer.Argument(help="A file of ldpopt design or of ldpopt solve.")],
-    data: Annotated[
-        str | None, typer.Option(help="A table: test whether the mechanism is made for such data.")
-    ] = None,
-    released: Annotated[
-        str | None, typer.Option(help="The reports on that table, row by row: test the pairs.")
-    ] = None,
-    missing: Annotated[
-        str, typer.Option(help="Rows of --data with an empty cell: refuse or drop, as for privatize.")
-    ] = "refuse",
+    file: Path,
+    data: str | None = None,
+    released: str | None = None,
+    missing: str = "refuse",
     person: Person = "",
     sep: Separator = None,
     encoding: Encoding = "utf-8",
     decimal: Decimal = ".",
     dates: Dates = ISO,
-    samples: Annotated[
-        int | None, typer.Option(min=20, help="Reports of the sampler to attack, per secret.")
-    ] = None,
-    confidence: Annotated[
-        float, typer.Option(help="The probability with which a correct sampler passes.")
-    ] = 0.99,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="Also prove the level over a set around the table: tv:0.05, kl:0.01, likelihood:0.01, "
-            "hellinger:0.1, wasserstein:0.05, credible:0.05, known.",
-        ),
-    ] = None,
-    beside: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Another mechanism for the same values, used on the same people: the level of both."
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(help="Seconds; then claims are left undecided and fewer reports are drawn."),
-    ] = None,
+    samples: Annotated[int | None, typer.Option(min=20)] = None,
+    confidence: float = 0.99,
+    sets: Annotated[list[str] | None, typer.Option("--set")] = None,
+    beside: list[Path] | None = None,
+    time_limit: float | None = None,
     problem: OwnProblem = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Print also every measure, what it means, and the claims.")
-    ] = False,
+    explain: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure a mechanism's privacy in several senses, and attack its sampler.
 
     Exit code 0: passed, 1: failed, 2: bad input, 3: undecided within the checker's budget, 4: no promise
     was checked, or not that of the file, which does not hold the counts that it is about.
+
+    Options:
+        file: A file of ldpopt design or of ldpopt solve.
+        data: A table: test whether the mechanism is made for such data.
+        released: The reports on that table, row by row: test the pairs.
+        missing: Rows of --data with an empty cell: refuse or drop, as for privatize.
+        samples: Reports of the sampler to attack, per secret.
+        confidence: The probability with which a correct sampler passes.
+        sets: Also prove the level over a set around the table: tv:0.05, kl:0.01, likelihood:0.01,
+            hellinger:0.1, wasserstein:0.05, credible:0.05, known.
+        beside: Another mechanism for the same values, used on the same people: the level of both.
+        time_limit: Seconds; then claims are left undecided and fewer reports are drawn.
+        explain: Print also every measure, what it means, and the claims.
     """
     from ldpopt.core.limits import Limits
 

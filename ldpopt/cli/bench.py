@@ -23,49 +23,41 @@ if TYPE_CHECKING:
 
 def bench(
     context: typer.Context,
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="A form or a problem, e.g. column-program; a question.json, or a directory of them; "
-            "file.py:CLASS; peers; all."
-        ),
-    ],
-    full: Annotated[bool, typer.Option("--full/--quick", help="Long or short lists of sizes.")] = False,
-    sizes: Annotated[str | None, typer.Option(help="Comma-separated, e.g. 4,8,16.")] = None,
-    solvers: Annotated[
-        str | None,
-        typer.Option(
-            help="Comma-separated; options in parentheses: descent(starts=3); file.py:CLASS for one of "
-            "your own; default: all."
-        ),
-    ] = None,
-    plugin: Annotated[
-        list[str] | None,
-        typer.Option(help="A solver to run beside them: MODULE:CLASS or file.py:CLASS; repeatable."),
-    ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Random instances per size.")] = 1,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of the same instance.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Of instances and solvers.")] = 0,
-    baseline: Annotated[
-        str | None, typer.Option(help="The solver to compare with.", show_default="the slowest")
-    ] = None,
-    gap: Annotated[float, typer.Option(help="Relative gap to prove.")] = 1e-9,
-    time_limit: Annotated[float, typer.Option(help="Seconds of processor time per solve.")] = 60.0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Directory for page and CSV; a second run measures what is missing. "
-            "For all: results/bench.",
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Measure every row again.")] = False,
+    target: str,
+    full: Annotated[bool, typer.Option("--full/--quick")] = False,
+    sizes: str | None = None,
+    solvers: str | None = None,
+    plugin: list[str] | None = None,
+    draws: Annotated[int, typer.Option(min=1)] = 1,
+    repeats: Annotated[int, typer.Option(min=1)] = 1,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    baseline: Annotated[str | None, typer.Option(show_default="the slowest")] = None,
+    gap: float = 1e-9,
+    time_limit: float = 60.0,
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None,
+    force: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare solvers on the same instances in one run; exit 1 if they contradict.
 
     "peers" compares ldpopt with the packages that one would pick instead; "all" does both.
+
+    Options:
+        target: A form or a problem, e.g. column-program; a question.json, or a directory of them;
+            file.py:CLASS; peers; all.
+        full: Long or short lists of sizes.
+        sizes: Comma-separated, e.g. 4,8,16.
+        solvers: Comma-separated; options in parentheses: descent(starts=3); file.py:CLASS for one of
+            your own; default: all.
+        plugin: A solver to run beside them: MODULE:CLASS or file.py:CLASS; repeatable.
+        draws: Random instances per size.
+        repeats: Runs of the same instance.
+        seed: Of instances and solvers.
+        baseline: The solver to compare with.
+        gap: Relative gap to prove.
+        time_limit: Seconds of processor time per solve.
+        out: Directory for page and CSV; a second run measures what is missing. For all: results/bench.
+        force: Measure every row again.
     """
     from ldpopt.bench import benchmark, page
     from ldpopt.bench.entrants import split

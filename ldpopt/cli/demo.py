@@ -12,11 +12,13 @@ from ldpopt.core.exact import EXIT_CODES, combined
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for results and figures.")] = Path(
-        "demo-out"
-    ),
+    out: Annotated[Path, typer.Option("--out", "-o")] = Path("demo-out"),
 ) -> None:
-    """Design mechanisms that hide an attribute of census tables, and let the checker decide them."""
+    """Design mechanisms that hide an attribute of census tables, and let the checker decide them.
+
+    Options:
+        out: Directory for results and figures.
+    """
     from ldpopt.cli import demonstration
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.tables import datasets

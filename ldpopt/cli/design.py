@@ -55,37 +55,20 @@ FIRST_SCREEN = (
 
 def design(
     table: given.TableName,
-    epsilon: Annotated[float, typer.Option(help="The privacy level, in nats.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Write the mechanism here.")],
+    epsilon: Annotated[float, typer.Option()],
+    out: Annotated[Path, typer.Option("--out", "-o")],
     secret: given.SecretColumns = "",
-    mean: Annotated[
-        str, typer.Option(help="A column of numbers of which the mean is wanted, instead of --secret.")
-    ] = "",
-    between: Annotated[
-        str,
-        typer.Option("--range", metavar="LOW,HIGH", help="The ends of these numbers; others are cut."),
-    ] = "",
+    mean: str = "",
+    between: Annotated[str, typer.Option("--range", metavar="LOW,HIGH")] = "",
     public: given.PublicColumns = "",
-    robust: Annotated[
-        str | None,
-        typer.Option(
-            help="all (default): hide the secret from everybody; chi2: for data like the table's."
-        ),
-    ] = None,
-    known: Annotated[
-        bool, typer.Option("--known", help="Take the table's distribution for the true one.")
-    ] = False,
+    robust: str | None = None,
+    known: bool = False,
     told: given.Told = False,
     sensitive: given.Sensitive = None,
     secrecy: given.Secrecy = "",
     alpha: given.Significance = 0.05,
-    method: Annotated[
-        str,
-        typer.Option(help="auto, or a name that ldpopt list methods prints."),
-    ] = "auto",
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Solve by every method; with auto, keep the best.")
-    ] = False,
+    method: str = "auto",
+    compare: bool = False,
     bins: given.BinsOption = None,
     top: given.TopOption = None,
     levels: given.LevelsOption = None,
@@ -96,23 +79,12 @@ def design(
     decimal: given.Decimal = ".",
     dates: given.Dates = given.ISO,
     text: given.TextColumns = "",
-    width: Annotated[
-        int | None,
-        typer.Option(help="How many groups of public values polyopt tells apart; default: the best."),
-    ] = None,
-    reports: Annotated[
-        int, typer.Option(min=1, help="How many reports about one person share the level.")
-    ] = 1,
-    goal: Annotated[
-        str, typer.Option("--for", help="What to seek: estimates (precise frequencies), or information.")
-    ] = "estimates",
+    width: int | None = None,
+    reports: Annotated[int, typer.Option(min=1)] = 1,
+    goal: Annotated[str, typer.Option("--for")] = "estimates",
     queries: given.QueriedColumns = "",
-    time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for solves and check; default: 30, with --compare 120.")
-    ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Print also method, proven bounds, audit and estimates.")
-    ] = False,
+    time_limit: float | None = None,
+    explain: bool = False,
     force: given.Force = False,
     as_json: given.AsJson = False,
 ) -> None:
@@ -122,6 +94,21 @@ def design(
     OUT.public, which does not state them and which the other commands also accept. Before it is written,
     a warning says if the counts can be computed back from the mechanism. The exit code is that of
     ldpopt verify OUT: 0 if every claim holds, 1 if one is refuted, 3 if one is undecided.
+
+    Options:
+        epsilon: The privacy level, in nats.
+        out: Write the mechanism here.
+        mean: A column of numbers of which the mean is wanted, instead of --secret.
+        between: The ends of these numbers; others are cut.
+        robust: all (default): hide the secret from everybody; chi2: for data like the table's.
+        known: Take the table's distribution for the true one.
+        method: auto, or a name that ldpopt list methods prints.
+        compare: Solve by every method; with auto, keep the best.
+        width: How many groups of public values polyopt tells apart; default: the best.
+        reports: How many reports about one person share the level.
+        goal: What to seek: estimates (precise frequencies), or information.
+        time_limit: Seconds for solves and check; default: 30, with --compare 120.
+        explain: Print also method, proven bounds, audit and estimates.
     """
     from ldpopt.core.limits import LEAST_LEFT, Limits
     from ldpopt.engine.verifying import verify

@@ -20,45 +20,20 @@ MOST_NAMED = 3
 
 
 def estimate(
-    released: Annotated[
-        str, typer.Argument(metavar="RELEASED", help="The file of reports, or a directory of them.")
-    ],
+    released: Annotated[str, typer.Argument(metavar="RELEASED")],
     mechanism: given.MechanismFile,
-    level: Annotated[float, typer.Option(help="The confidence level of each interval.")] = 0.95,
-    plot: Annotated[Path | None, typer.Option(help="Draw the estimates: .png, .svg or .pdf.")] = None,
+    level: float = 0.95,
+    plot: Path | None = None,
     force: given.Force = False,
-    joint: Annotated[
-        bool, typer.Option("--joint", help="Also print each pair of secret and public values.")
-    ] = False,
-    others: Annotated[
-        bool,
-        typer.Option("--all", help="Also other estimates, intervals that hold at once, a posterior."),
-    ] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Also print the ranges of what is not determined.")
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the sampled posterior.")] = 0,
-    mean: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN: the mean of its numbers; COLUMN=1,2,3: what its values stand for."),
-    ] = None,
-    shares: Annotated[
-        list[str] | None,
-        typer.Option("--quantile", help="COLUMN=0.25,0.5: quantiles of a column of numbers in bins."),
-    ] = None,
-    between: Annotated[
-        str, typer.Option("--range", metavar="LOW,HIGH", help="Where first and last bin end.")
-    ] = "",
-    queries: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="diabetes*sex: cells, shares of the first column in each group, and differences."
-        ),
-    ] = None,
-    registry: Annotated[
-        bool,
-        typer.Option("--registry", help="The rows were all people, not a sample: no sampling error."),
-    ] = False,
+    joint: bool = False,
+    others: Annotated[bool, typer.Option("--all")] = False,
+    explain: bool = False,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    mean: list[str] | None = None,
+    shares: Annotated[list[str] | None, typer.Option("--quantile")] = None,
+    between: Annotated[str, typer.Option("--range", metavar="LOW,HIGH")] = "",
+    queries: list[str] | None = None,
+    registry: bool = False,
     jobs: given.Jobs = 1,
     scheduler: given.Scheduler = None,
     as_json: given.AsJson = False,
@@ -67,6 +42,20 @@ def estimate(
 
     Exit code 0: done, 1: a claim of the mechanism's file is refuted, 2: bad input, 3: one is undecided,
     4: done, but a public file does not decide its promise.
+
+    Options:
+        released: The file of reports, or a directory of them.
+        level: The confidence level of each interval.
+        plot: Draw the estimates: .png, .svg or .pdf.
+        joint: Also print each pair of secret and public values.
+        others: Also other estimates, intervals that hold at once, a posterior.
+        explain: Also print the ranges of what is not determined.
+        seed: The seed of the sampled posterior.
+        mean: COLUMN: the mean of its numbers; COLUMN=1,2,3: what its values stand for.
+        shares: COLUMN=0.25,0.5: quantiles of a column of numbers in bins.
+        between: Where first and last bin end.
+        queries: diabetes*sex: cells, shares of the first column in each group, and differences.
+        registry: The rows were all people, not a sample: no sampling error.
     """
     from ldpopt.release import estimating
     from ldpopt.release.designing import load_mechanism

@@ -16,43 +16,35 @@ if TYPE_CHECKING:
 
 
 def experiment(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="See: ldpopt list experiments; or one of your own: file.py:NAME.",
-            autocompletion=experiments,
-        ),
-    ],
-    full: Annotated[
-        bool, typer.Option("--full/--quick", help="The whole study, or a few points.")
-    ] = False,
-    only: Annotated[
-        str | None, typer.Option(help="Panels, separated by commas.", show_default="all")
-    ] = None,
-    methods: Annotated[
-        str | None, typer.Option(help="Methods, separated by commas.", show_default="the paper's")
-    ] = None,
-    draws: Annotated[
-        int | None, typer.Option(min=1, help="Random draws for a mean.", show_default="the study's")
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Directory for CSV and figures.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Measure every point again.")] = False,
-    time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for a point; one that takes longer is left out.")
-    ] = None,
-    keep_results: Annotated[
-        bool,
-        typer.Option("--keep-results", help="Write every certified result, for ldpopt verify DIR."),
-    ] = False,
+    name: Annotated[str, typer.Argument(autocompletion=experiments)],
+    full: Annotated[bool, typer.Option("--full/--quick")] = False,
+    only: Annotated[str | None, typer.Option(show_default="all")] = None,
+    methods: Annotated[str | None, typer.Option(show_default="the paper's")] = None,
+    draws: Annotated[int | None, typer.Option(min=1, show_default="the study's")] = None,
+    jobs: Annotated[int, typer.Option(min=1)] = 1,
+    scheduler: str | None = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None,
+    force: bool = False,
+    time_limit: float | None = None,
+    keep_results: bool = False,
 ) -> None:
     """Run a figure or study; a second run into the same directory only does what is missing.
 
     Points are measured again if the code that measures them has changed. Ctrl-C keeps what is finished,
     as CSV and figure; the same command goes on from there.
+
+    Options:
+        name: See: ldpopt list experiments; or one of your own: file.py:NAME.
+        full: The whole study, or a few points.
+        only: Panels, separated by commas.
+        methods: Methods, separated by commas.
+        draws: Random draws for a mean.
+        jobs: Worker processes.
+        scheduler: Address of a Dask scheduler.
+        out: Directory for CSV and figures.
+        force: Measure every point again.
+        time_limit: Seconds for a point; one that takes longer is left out.
+        keep_results: Write every certified result, for ldpopt verify DIR.
     """
     chosen = _chosen(name)
     directory = out or Path("results") / chosen.name

@@ -28,11 +28,9 @@ SELF_TEST = {
 
 
 def export(
-    mechanism: Annotated[
-        Path, typer.Argument(metavar="MECH", help="A file of ldpopt design; the public one will do.")
-    ],
-    target: Annotated[Target, typer.Option(help="The language: js, python or sql.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Write the program here.")],
+    mechanism: Annotated[Path, typer.Argument(metavar="MECH")],
+    target: Annotated[Target, typer.Option()],
+    out: Annotated[Path, typer.Option("--out", "-o")],
     force: Force = False,
 ) -> None:
     """Write a mechanism as one self-contained program that draws reports, with test vectors.
@@ -42,6 +40,11 @@ def export(
 
     Exit code 0: done, 1: a claim of MECH is refuted, 2: bad input, 3: one is undecided, 4: done, but
     MECH does not decide its promise, which the program's own words then say.
+
+    Options:
+        mechanism: A file of ldpopt design; the public one will do.
+        target: The language: js, python or sql.
+        out: Write the program here.
     """
     from ldpopt.core.files import write_whole
     from ldpopt.release.designing import load_mechanism

@@ -15,36 +15,22 @@ from ldpopt.core.exact import EXIT_CODES
 
 
 def exposure(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file, or adult.")],
-    columns: Annotated[
-        str,
-        typer.Option(
-            "--identifying",
-            "--columns",
-            help="The columns by which others may know a person, comma-separated; default: all others.",
-        ),
-    ] = "",
-    sensitive: Annotated[
-        str, typer.Option(help="The columns that nobody may learn of a person, such as a disease.")
-    ] = "",
-    threshold: Annotated[
-        float | None,
-        typer.Option(help="A combination of values is rare below this fraction of the rows (0.001)."),
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", help="Instead: it is rare if fewer than so many rows have it.")
-    ] = None,
-    budget: Annotated[float, typer.Option(help="The fraction of rows that may be exposed.")] = 0.0,
+    table: Annotated[str, typer.Argument(metavar="TABLE")],
+    columns: Annotated[str, typer.Option("--identifying", "--columns")] = "",
+    sensitive: str = "",
+    threshold: float | None = None,
+    k: int | None = None,
+    budget: float = 0.0,
     bins: given.BinsOption = None,
     levels: given.LevelsOption = None,
     missing: given.Missing = "category",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a page here, .html.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None,
     person: given.Person = "",
     sep: given.Separator = None,
     encoding: given.Encoding = "utf-8",
     decimal: given.Decimal = ".",
     dates: given.Dates = given.ISO,
-    time_limit: Annotated[float, typer.Option(help="Seconds for the count and the choice.")] = 30.0,
+    time_limit: float = 30.0,
     force: given.Force = False,
     as_json: given.AsJson = False,
 ) -> None:
@@ -52,6 +38,16 @@ def exposure(
 
     A row is exposed if too few rows have the same values. This is about the rows of this table, without
     noise; to hide a column from everybody, design a mechanism (ldpopt design).
+
+    Options:
+        table: A CSV or Parquet file, or adult.
+        columns: The columns by which others may know a person, comma-separated; default: all others.
+        sensitive: The columns that nobody may learn of a person, such as a disease.
+        threshold: A combination of values is rare below this fraction of the rows (0.001).
+        k: Instead: it is rare if fewer than so many rows have it.
+        budget: The fraction of rows that may be exposed.
+        out: Write a page here, .html.
+        time_limit: Seconds for the count and the choice.
     """
     from ldpopt.core.supervising import supervise
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from ldpopt.cli.options import AsJson
 from ldpopt.cli.terminal import hang, tell
@@ -28,12 +26,14 @@ class Listing(StrEnum):
 
 
 def list_entries(
-    what: Annotated[
-        Listing, typer.Argument(help="problems, solvers, experiments, methods of design, or tables")
-    ],
+    what: Listing,
     as_json: AsJson = False,
 ) -> None:
-    """List problems, solvers, experiments, methods or tables, with one line on each."""
+    """List problems, solvers, experiments, methods or tables, with one line on each.
+
+    Options:
+        what: problems, solvers, experiments, methods of design, or tables
+    """
     rows = _rows(what)
     if as_json:
         print(json.dumps(rows))

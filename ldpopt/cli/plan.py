@@ -21,25 +21,16 @@ if TYPE_CHECKING:
 def plan(
     table: given.TableName,
     secret: given.SecretColumns,
-    target: Annotated[
-        str, typer.Option(help="The wanted ± of every frequency at 95 %: 1% or 0.01 is one point.")
-    ],
+    target: Annotated[str, typer.Option()],
     public: given.PublicColumns = "",
-    epsilon: Annotated[
-        float | None, typer.Option(help="Say how many rows this level takes, instead of the level.")
-    ] = None,
+    epsilon: float | None = None,
     queries: given.QueriedColumns = "",
-    robust: Annotated[
-        str | None,
-        typer.Option(help="Hide for all distributions, those near the table's (chi2), its own (known)."),
-    ] = None,
+    robust: str | None = None,
     told: given.Told = False,
     sensitive: given.Sensitive = None,
     secrecy: given.Secrecy = "",
     alpha: given.Significance = 0.05,
-    method: Annotated[
-        str, typer.Option(help="A name of ldpopt list methods; auto: the best of those built at once.")
-    ] = "auto",
+    method: str = "auto",
     bins: given.BinsOption = None,
     top: given.TopOption = None,
     levels: given.LevelsOption = None,
@@ -50,14 +41,21 @@ def plan(
     decimal: given.Decimal = ".",
     dates: given.Dates = given.ISO,
     text: given.TextColumns = "",
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw ± against the level here (.png, .svg or .pdf).")
-    ] = None,
+    plot: Path | None = None,
     force: given.Force = False,
-    time_limit: Annotated[float, typer.Option(help="Seconds for all solves together.")] = 30.0,
+    time_limit: float = 30.0,
     as_json: given.AsJson = False,
 ) -> None:
-    """Find the privacy level, or with --epsilon the number of rows, that a precision takes."""
+    """Find the privacy level, or with --epsilon the number of rows, that a precision takes.
+
+    Options:
+        target: The wanted ± of every frequency at 95 %: 1% or 0.01 is one point.
+        epsilon: Say how many rows this level takes, instead of the level.
+        robust: Hide for all distributions, those near the table's (chi2), its own (known).
+        method: A name of ldpopt list methods; auto: the best of those built at once.
+        plot: Draw ± against the level here (.png, .svg or .pdf).
+        time_limit: Seconds for all solves together.
+    """
     from ldpopt.core.limits import LEAST_LEFT, Limits
 
     limits = Limits.within(time_limit)

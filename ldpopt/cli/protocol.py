@@ -19,19 +19,11 @@ ROOM = 64
 
 def protocol(
     table: given.TableName,
-    columns: Annotated[
-        str, typer.Option(help="The columns that users answer for, comma-separated; default: all.")
-    ] = "",
-    threshold: Annotated[
-        float, typer.Option(help="A row is rare if less than this fraction of the users have it.")
-    ] = 0.001,
-    budget: Annotated[float, typer.Option(help="The fraction of users whose row may be rare.")] = 0.01,
-    redact: Annotated[
-        float | None, typer.Option(help="Redact values that less than this fraction of the users have.")
-    ] = None,
-    random: Annotated[
-        bool, typer.Option("--random", help="With --redact: some owners of common values redact, too.")
-    ] = False,
+    columns: str = "",
+    threshold: float = 0.001,
+    budget: float = 0.01,
+    redact: float | None = None,
+    random: bool = False,
     bins: given.BinsOption = None,
     levels: given.LevelsOption = None,
     missing: given.Missing = "category",
@@ -40,9 +32,9 @@ def protocol(
     encoding: given.Encoding = "utf-8",
     decimal: given.Decimal = ".",
     dates: given.Dates = given.ISO,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes for the users.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the rows here, .csv.")] = None,
-    page: Annotated[Path | None, typer.Option(help="Write a page here, .html.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1)] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None,
+    page: Path | None = None,
     force: given.Force = False,
     as_json: given.AsJson = False,
 ) -> None:
@@ -50,6 +42,16 @@ def protocol(
 
     The protocol of Bravo-Hermsdorff et al. 2022: shuffler, curator, analyst and groups of users are
     processes of this machine, so this is a rehearsal by somebody who has the table.
+
+    Options:
+        columns: The columns that users answer for, comma-separated; default: all.
+        threshold: A row is rare if less than this fraction of the users have it.
+        budget: The fraction of users whose row may be rare.
+        redact: Redact values that less than this fraction of the users have.
+        random: With --redact: some owners of common values redact, too.
+        jobs: Processes for the users.
+        out: Write the rows here, .csv.
+        page: Write a page here, .html.
     """
     from ldpopt.core.exact import MISSING
     from ldpopt.core.files import write_whole

@@ -23,32 +23,11 @@ STATES = {
 
 
 def report(
-    results: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RESULT…", help="Files of ldpopt design, private or public, or of ldpopt solve."
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Write the page here; default: beside the file, by its name."),
-    ] = None,
-    curve_seconds: Annotated[
-        float, typer.Option(min=0, help="Seconds for all trade-off curves together; 0 for none.")
-    ] = 60.0,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            help="Seconds for the whole page. Claims that take more than half of it are undecided "
-            "on the page; where reading or writing takes longer than it, there is no page (exit code 3)."
-        ),
-    ] = None,
-    registry: Annotated[
-        bool,
-        typer.Option(
-            "--registry", help="Also write the record for a public registry of deployments (JSON)."
-        ),
-    ] = False,
+    results: Annotated[list[Path], typer.Argument(metavar="RESULT…")],
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None,
+    curve_seconds: Annotated[float, typer.Option(min=0)] = 60.0,
+    time_limit: float | None = None,
+    registry: bool = False,
     problem: OwnProblem = None,
     force: Force = False,
 ) -> None:
@@ -59,6 +38,14 @@ def report(
 
     Exit code 0: every claim holds, 1: one is refuted, 2: bad input, or a file without any claim,
     3: one is undecided, 4: a file does not decide its promise.
+
+    Options:
+        results: Files of ldpopt design, private or public, or of ldpopt solve.
+        out: Write the page here; default: beside the file, by its name.
+        curve_seconds: Seconds for all trade-off curves together; 0 for none.
+        time_limit: Seconds for the whole page. Claims that take more than half of it are undecided on
+            the page; where reading or writing takes longer than it, there is no page (exit code 3).
+        registry: Also write the record for a public registry of deployments (JSON).
     """
     from ldpopt.core.limits import Limits
 

@@ -18,18 +18,16 @@ if TYPE_CHECKING:
 
 
 def show(
-    kind: Annotated[
-        str,
-        typer.Argument(
-            metavar="KIND", help="See: ldpopt list problems; or file.py:CLASS.", autocompletion=kinds
-        ),
-    ],
-    example: Annotated[
-        bool, typer.Option("--example", help="Print the example alone, as a file for ldpopt solve.")
-    ] = False,
+    kind: Annotated[str, typer.Argument(metavar="KIND", autocompletion=kinds)],
+    example: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show a kind of problem: its parameters, an example, and the solvers that accept it."""
+    """Show a kind of problem: its parameters, an example, and the solvers that accept it.
+
+    Options:
+        kind: See: ldpopt list problems; or file.py:CLASS.
+        example: Print the example alone, as a file for ldpopt solve.
+    """
     from inspect import getdoc
 
     from ldpopt.engine.plugins import problem_class

@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 
 
 def solve(
-    spec: Annotated[Path, typer.Argument(help='A JSON file: {"problem": KIND, "params": {…}}.')],
-    solver: Annotated[
-        str, typer.Option(help="A solver's name, auto, or one of your own: file.py:CLASS.")
-    ] = "auto",
-    gap: Annotated[float, typer.Option(help="Relative gap to prove.")] = 1e-9,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds for the whole solve.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="For solvers that draw random numbers.")] = 0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the result file here.")] = None,
+    spec: Path,
+    solver: str = "auto",
+    gap: float = 1e-9,
+    time_limit: float | None = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None,
     problem: OwnProblem = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -37,6 +35,14 @@ def solve(
     """Solve a problem; print the answer, write the certified result.
 
     KIND is a registered kind of problem, or that of your own class, which --problem names.
+
+    Options:
+        spec: A JSON file: {"problem": KIND, "params": {…}}.
+        solver: A solver's name, auto, or one of your own: file.py:CLASS.
+        gap: Relative gap to prove.
+        time_limit: Seconds for the whole solve.
+        seed: For solvers that draw random numbers.
+        out: Write the result file here.
     """
     from ldpopt.core.limits import Limits
 

@@ -20,10 +20,8 @@ from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileErro
 
 
 def verify(
-    file: Annotated[Path, typer.Argument(help="A result file, or a directory with a manifest.")],
-    budget: Annotated[
-        float, typer.Option(min=0.001, max=MOST_SECONDS, help="Seconds; slower claims are undecided.")
-    ] = SECONDS,
+    file: Path,
+    budget: Annotated[float, typer.Option(min=0.001, max=MOST_SECONDS)] = SECONDS,
     problem: OwnProblem = None,
     as_json: AsJson = False,
 ) -> None:
@@ -31,6 +29,10 @@ def verify(
 
     Exit code 0: verified, 1: refuted, 2: unreadable, 3: undecided within the budget, 4: holds, but the
     promise is not decided, as it is about counts that are not in the file.
+
+    Options:
+        file: A result file, or a directory with a manifest.
+        budget: Seconds; slower claims are undecided.
     """
     if math.isnan(budget):  # nan passes every range check
         raise InvalidInputError("budget must be a number of seconds, not nan")

@@ -1,6 +1,7 @@
 """The command line as a user runs it."""
 
 import contextlib
+import inspect
 import io
 import json
 import os
@@ -11,13 +12,16 @@ import signal
 import subprocess
 import sys
 from decimal import Decimal
+from importlib import import_module
 
 import numpy as np
 import pytest
 from rich.console import Console
+from typer.main import get_command
 
 from ldpopt import load
 from ldpopt.cli import app, demonstration, terminal, verify
+from ldpopt.cli.app import COMMANDS, OPTION, application
 
 PATIENCE = 600
 """Seconds after which a process counts as hanging: nothing is as slow, whatever runs beside it."""
@@ -142,6 +146,15 @@ def test_a_usage_error_is_one_sentence(words, sentence, ldpopt):
     assert err.startswith("ldpopt: ")
     assert sentence in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_explained_and_nothing_else(name):
+    command = getattr(import_module(f"ldpopt.cli.{name}"), COMMANDS[name])
+    options = get_command(application([name])).commands[name].params
+    assert all(option.help for option in options if option.name not in ("help", "context"))
+    listed = OPTION.findall(inspect.cleandoc(command.__doc__).partition("Options:\n")[2])
+    assert {word for word, _ in listed} <= {option.name for option in options}
 
 
 def test_help_is_shown_to_whoever_says_nothing(ldpopt):
