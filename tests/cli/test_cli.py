@@ -317,7 +317,7 @@ def test_a_part_of_an_experiment(tmp_path, ldpopt):
     chosen = ("--only", "2x2", "--methods", "srr, grr", "--draws", "3", "--out", tmp_path)
     answer = ldpopt("experiment", "rldp-synthetic", *chosen)
     assert answer.code == 0, answer.err
-    assert "a part of the study (6 of its points)" in answer.out
+    assert "a part of the study (8 of its points)" in answer.out
     wrong = ldpopt("experiment", "rldp-synthetic", "--methods", "best")
     assert wrong.code == 2
     assert "'polyopt', 'ir', 'grr-cr'" in wrong.err
