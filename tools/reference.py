@@ -1,11 +1,14 @@
-"""Write the names at the top level into docs/api/index.md, with their parameters and what they do.
+"""Write tables of names, with their parameters and what they do, into the pages of docs/api.
 
     python tools/reference.py
 
-The rest of the reference is rendered with the site; this table is read in the repository as well.
+The page of the top level lists ``ldpopt.__all__``, the page of a room what its files define. The site
+renders the docstrings below the tables; these are read in the repository as well.
 """
 
+import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Iterator
 from enum import Enum
@@ -15,7 +18,9 @@ from typing import Any
 
 import ldpopt
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "api" / "index.md"
+PAGES = Path(__file__).resolve().parents[1] / "docs" / "api"
+TOP = "index"
+"""The page of the names at the top level."""
 ROLE = re.compile(r":\w+:(`[^`]+`)")
 OPENED = ("Mechanism", "Result", "Verification")
 """The classes whose methods are listed."""
@@ -24,9 +29,13 @@ BEGIN, END = "<!-- python tools/reference.py writes the table -->\n", "<!-- end 
 
 def parameters(thing: Any) -> str:
     """Return the parameters of something that is called, without types; what is no data is …"""
-    if not callable(thing) or (isinstance(thing, type) and issubclass(thing, Enum)):
+    called = callable(thing) and not getattr(thing, "_is_protocol", False)
+    if not called or (isinstance(thing, type) and issubclass(thing, Enum)):
         return ""
-    given = inspect.signature(thing).parameters.values()
+    try:
+        given = inspect.signature(thing).parameters.values()
+    except (TypeError, ValueError):  # an exception, or a class whose objects say what they take
+        return ""
     bare = [p.replace(annotation=p.empty) for p in given if p.name != "self" and p.name[0] != "_"]
     return re.sub(r"<[^>]*>", "…", str(inspect.Signature(bare)))
 
@@ -55,12 +64,33 @@ def rows() -> Iterator[str]:
             yield f"| `{name}.{member}{parameters(found)}` | {summary(found)} |"
 
 
-def page(text: str) -> str:
-    """Return the page with the table of today."""
+def rows_of(room: str) -> Iterator[str]:
+    """Give a row for each public class and function that a file of a room defines."""
+    package = importlib.import_module(f"ldpopt.{room}")
+    found = pkgutil.walk_packages(getattr(package, "__path__", []), f"{package.__name__}.")
+    for name in [package.__name__, *sorted(module.name for module in found)]:
+        if "._" in name:
+            continue
+        for member, thing in sorted(vars(importlib.import_module(name)).items()):
+            own = getattr(thing, "__module__", None) == name and inspect.isroutine(thing)
+            if (own or (inspect.isclass(thing) and thing.__module__ == name)) and member[0] != "_":
+                file = name.removeprefix("ldpopt.").replace(".", "/")
+                yield f"| `{member}{parameters(thing)}` | {summary(thing)} | `{file}.py` |"
+
+
+def page(text: str, name: str) -> str:
+    """Return the page of a room, or of the top level, with the table of today."""
     before, _, rest = text.partition(BEGIN)
-    table = "\n".join(["| name | what it does |", "|---|---|", *rows()])
-    return f"{before}{BEGIN}\n{table}\n\n{END}{rest.partition(END)[2]}"
+    if name == TOP:
+        table = ["| name | what it does |", "|---|---|", *rows()]
+    else:
+        table = ["| name | what it does | file |", "|---|---|---|", *rows_of(name)]
+    return f"{before}{BEGIN}\n" + "\n".join(table) + f"\n\n{END}{rest.partition(END)[2]}"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in PAGES.glob("*.md"):
+        if BEGIN in (
+            text := path.read_text(encoding="utf-8")
+        ):
+            path.write_text(page(text, path.stem), encoding="utf-8")
