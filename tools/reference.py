@@ -21,6 +21,7 @@ import ldpopt
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "api"
 TOP = "index"
 """The page of the names at the top level."""
+CODE, MARKUP = re.compile(r"(`+[^`]+`+)"), re.compile(r"([*\[\]])")
 ROLE = re.compile(r":\w+:(`[^`]+`)")
 OPENED = ("Mechanism", "Result", "Verification")
 """The classes whose methods are listed."""
@@ -41,9 +42,10 @@ def parameters(thing: Any) -> str:
 
 
 def summary(thing: Any) -> str:
-    """Return the first paragraph of the documentation, without roles."""
+    """Return the first paragraph of the documentation, without roles; only code is markup."""
     paragraph = (inspect.getdoc(thing) or "").partition("\n\n")[0]
-    return ROLE.sub(r"\1", " ".join(paragraph.split()).replace("|", "\\|"))
+    parts = CODE.split(ROLE.sub(r"\1", " ".join(paragraph.split()).replace("|", "\\|")))
+    return "".join(part if CODE.fullmatch(part) else MARKUP.sub(r"\\\1", part) for part in parts)
 
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:
@@ -90,7 +92,5 @@ def page(text: str, name: str) -> str:
 
 if __name__ == "__main__":
     for path in PAGES.glob("*.md"):
-        if BEGIN in (
-            text := path.read_text(encoding="utf-8")
-        ):
+        if BEGIN in (text := path.read_text(encoding="utf-8")):
             path.write_text(page(text, path.stem), encoding="utf-8")
