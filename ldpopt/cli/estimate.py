@@ -34,6 +34,7 @@ def estimate(
     between: Annotated[str, typer.Option("--range", metavar="LOW,HIGH")] = "",
     queries: list[str] | None = None,
     registry: bool = False,
+    weights: given.Weights = "",
     jobs: given.Jobs = 1,
     scheduler: given.Scheduler = None,
     as_json: given.AsJson = False,
@@ -79,6 +80,7 @@ def estimate(
             shares=quantiles,
             tables=[query.split("*") for query in queries or []],
             registry=registry,
+            weights=weights,
             jobs=jobs,
             scheduler=scheduler,
         )
@@ -114,6 +116,8 @@ def _print_frequencies(found: Frequencies, groups: list[str], ranges: bool) -> N
             "standard error": [_number(row.standard_error) for row in rows],
             f"{percent} interval": [f"{row.low:.4f} – {row.high:.4f}" for row in rows],
         }
+        if found.people is not None:
+            columns["people (standard error)"] = [_total(found.totals(row)) for row in rows]
         if found.posterior:
             columns |= {
                 f"all at once, {percent}": [
@@ -132,11 +136,29 @@ def _print_frequencies(found: Frequencies, groups: list[str], ranges: bool) -> N
         print_table(tuple(columns), shown, (name,), title, spare)
     if found.quantities or found.quantiles:
         _print_quantities(found, percent)
+    _print_notes(found, groups, percent, omitted)
+
+
+def _print_notes(found: Frequencies, groups: list[str], percent: str, omitted: list[str]) -> None:
+    """Say what the numbers are, and of what the reports tell nothing.
+
+    Args:
+        found: the estimates.
+        groups: those that are printed.
+        percent: the level of the intervals.
+        omitted: the names of frequencies that are not determined and not printed.
+    """
     hang(
         "",
         f"From {found.n:,} reports. Each interval covers its own {'frequency' if groups else 'mean'} "
         f"with a probability of about {percent}. The covariance of the estimates: --json.",
     )
+    if found.people is not None:
+        hang(
+            "",
+            f"The reports stand for {found.people:,.0f} people, the sum of the weights; all is about "
+            "these. Standard errors are those of people drawn one by one, not by place or by group.",
+        )
     if any(row.clipped is not None for group in groups for row in found.group(group)):
         hang(
             "",
@@ -190,6 +212,10 @@ def _why_open(omitted: list[str]) -> str:
         return f"distributions of the data that differ much in this frequency {same}; {open_range}"
     named = f"{', '.join(omitted[:MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"
     return f"{named}: distributions that differ much in them {same}. Ranges: --explain"
+
+
+def _total(found: dict[str, float]) -> str:
+    return f"{found['total']:,.0f} ({found['total_error']:,.0f})" if found else "–"
 
 
 def _number(value: float | None) -> str:

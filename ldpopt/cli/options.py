@@ -58,6 +58,7 @@ Person = Annotated[
 ]
 Decimal = Annotated[str, typer.Option(help="The decimal mark of its numbers, . or ,")]
 Dates = Annotated[str, typer.Option(help="How its dates are written; dd/mm/yyyy, mm/dd/yyyy.")]
+Weights = Annotated[str, typer.Option(help="The column that says how many people a row stands for.")]
 Told = Annotated[
     bool, typer.Option("--given", help="Tell public columns as they are; hide s from who knows them.")
 ]

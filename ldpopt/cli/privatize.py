@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import SECONDS
 
 if TYPE_CHECKING:
+    from ldpopt.release import release_ledger
     from ldpopt.release.designing import AnyDesign
     from ldpopt.release.table_consistency import Agreement
     from ldpopt.tables.batches import TableReader
@@ -42,6 +44,7 @@ def privatize(
             "others."
         ),
     ] = "refuse",
+    weights: given.Weights = "",
     person: given.Person = "",
     sep: given.Separator = None,
     encoding: given.Encoding = "utf-8",
@@ -118,6 +121,7 @@ def privatize(
             made,
             out,
             seed=seed,
+            weights=weights,
             progress=None if count is None else lambda n: count(n, None),
             compared=found.append,
             recorded=lambda sha256: listed.extend(
@@ -131,21 +135,25 @@ def privatize(
     if person:
         row = f"{row.replace('row', 'first row')} of a {person}"
     say(f"wrote {rows:,} reports to {out}, one for each {row} of {table}: {releasing.in_words(made)}")
-    _remark(made, reader)
+    _remark(made, reader, weights)
     if isinstance(known, NewValues):
         tell(f"note: {known.in_words}")
     _compare(made, found[0], seed is None)
-    total = len(listed)
-    run = listed[-1].run
-    which = f"this release (run {run}) has"
-    if total > 1:
-        which = f"with this one (run {run}), {total} releases on the same people have together"
     level = "no level, as --seed makes the noise repeatable"
     if seed is None:
-        level = f"{release_ledger.total(made, total)} [{NOT_CHECKED}]"
-    say(f"ledger: {which} {level}; see {release_ledger.ledgers(mechanism, made)[1]}")
-    say(f"next: ldpopt estimate {out} --mechanism {mechanism}")
+        level = f"{release_ledger.total(made, len(listed))} [{NOT_CHECKED}]"
+    say(f"ledger: {_which(listed)} {level}; see {release_ledger.ledgers(mechanism, made)[1]}")
+    then = ["ldpopt", "estimate", str(out), "--mechanism", str(mechanism)]
+    say(f"next: {shlex.join([*then, *(['--weights', weights] if weights else [])])}")
     end_as_decided(made)
+
+
+def _which(listed: list[release_ledger.Release]) -> str:
+    """Name this release, and how many there were on the same people."""
+    run, total = listed[-1].run, len(listed)
+    if total == 1:
+        return f"this release (run {run}) has"
+    return f"with this one (run {run}), {total} releases on the same people have together"
 
 
 def _void(mechanism: Path, run: str) -> None:
@@ -160,8 +168,8 @@ def _void(mechanism: Path, run: str) -> None:
     )
 
 
-def _remark(made: AnyDesign, reader: TableReader) -> None:
-    """Say which rows were left out, and which numbers changed."""
+def _remark(made: AnyDesign, reader: TableReader, weights: str) -> None:
+    """Say which rows were left out, which numbers changed, and what is not hidden."""
     from ldpopt.tables.cells import CompleteRows
     from ldpopt.tables.first_rows import FirstRows
 
@@ -171,6 +179,8 @@ def _remark(made: AnyDesign, reader: TableReader) -> None:
         if column.range is not None:
             low, high = column.range
             tell(f"note: numbers of {column.name} outside {low:g} to {high:g} count as the nearer end")
+    if weights:
+        tell(f"note: the weights ({weights}) stand beside the reports as they are: they are not hidden")
 
 
 def _compare(made: AnyDesign, found: Agreement | None, kept: bool = True) -> None:

@@ -43,7 +43,7 @@ from scipy.optimize import linprog
 
 from ldpopt.core.quantiles import greatest_share, least_share, normal_quantile
 from ldpopt.core.validate import Array, InvalidInputError, Whole
-from ldpopt.mechanisms.randomizer import Column, Marks, Moments, Randomizer, Unbiased
+from ldpopt.mechanisms.randomizer import Column, Marks, Moments, Randomizer, Tally, Unbiased
 
 LEVEL = 0.95
 """The confidence level at which what is determined is told from what is not."""
@@ -76,7 +76,7 @@ class Estimated(NamedTuple):
 
 def estimated(
     of: Randomizer,
-    tally: Whole,
+    tally: Tally,
     columns: Sequence[Column],
     level: float,
     *,
@@ -87,13 +87,15 @@ def estimated(
 
     Args:
         of: the mechanism that made the reports.
-        tally: how often each was made.
+        tally: how often each was made. Of weighted reports, intervals are normal, and there is no range.
         columns: the columns, of which every value has an input.
         level: the probability with which the interval of one frequency covers it.
         wanted: for each column, the values whose ranges are wanted; all unless given.
         registry: whether the rows are all people, not a sample of them.
     """
     n, moments = of.reported(tally), of.moments(tally, columns) if columns else []
+    if tally.ndim == 2:
+        return Estimated(moments, [_normal(part, level) for part in moments], True)
     found = [solved(part.estimates, n, level, registry) for part in moments]
     free, explained = [~part.determined for part in found], True
     if wanted is not None:
@@ -108,6 +110,15 @@ def estimated(
     if registry:
         moments = [part.of_registry(n) for part in moments]
     return Estimated(moments, found, explained)
+
+
+def _normal(of: Moments, level: float) -> Estimates:
+    """Return the normal intervals of weighted estimates, whose squares have weights of their own."""
+    mean, known = of.estimates.mean, of.estimates.known
+    determined = known & np.isfinite(margins(of.spread, 1))
+    half = np.where(determined, normal_quantile((1 - level) / 2) * np.sqrt(of.spread), np.inf)
+    low, high = np.clip([mean - half, mean + half], 0, 1)
+    return Estimates(mean, low, high, determined)
 
 
 def unbiased_weights(W: Array, functionals: Array, law: Array) -> Array:

@@ -37,6 +37,9 @@ Indices = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 Reports = NDArray[Any]
 """One report per row: a number, or the bits of a set, eight to a byte."""
+Tally = NDArray[Any]
+"""How often each report was made. Of weighted reports two rows: for each report the sum of the weights,
+and that of their squares, scaled so that both rows have the same sum."""
 
 
 def secure_words(count: int) -> Words:
@@ -118,7 +121,7 @@ class Moments(NamedTuple):
     spread: Array
     covariance: Callable[[], Array]
 
-    def of_registry(self, n: int) -> Moments:
+    def of_registry(self, n: float) -> Moments:
         """Return the moments of frequencies without the variance of a sample of n rows.
 
         As that of the reports, it is divided by n − 1: what is released as it is keeps no error.
@@ -288,11 +291,16 @@ class Randomizer(Protocol):
     def tally(self) -> int:
         """How many entries a tally of reports has."""
 
-    def tallied(self, reports: Reports) -> Indices:
-        """Count the reports, as far as the estimates need them; tallies of several batches add up."""
+    def tallied(self, reports: Reports, weights: Array | None = None) -> Tally:
+        """Count the reports, as far as the estimates need them; tallies of several batches add up.
 
-    def reported(self, tally: Indices) -> int:
-        """Return how many reports were tallied."""
+        Args:
+            reports: the reports.
+            weights: how much each counts; 1 if not given.
+        """
+
+    def reported(self, tally: Tally) -> float:
+        """Return how many reports were tallied; of weighted ones, as many as say as much unweighted."""
 
     def variances(self, likely: Array, columns: Sequence[Column]) -> list[Array]:
         """Compute n times the variance of each estimate; infinite where there is none.
@@ -302,7 +310,7 @@ class Randomizer(Protocol):
             columns: the columns.
         """
 
-    def moments(self, tally: Indices, columns: Sequence[Column]) -> list[Moments]:
+    def moments(self, tally: Tally, columns: Sequence[Column]) -> list[Moments]:
         """Estimate the frequencies of columns, of which every value has an input."""
 
     def ranges(

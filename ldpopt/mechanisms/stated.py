@@ -33,6 +33,7 @@ from ldpopt.mechanisms.randomizer import (
     Randomizer,
     RandomWords,
     Reports,
+    Tally,
     Unbiased,
     Values,
     Words,
@@ -227,20 +228,22 @@ class StatedEncoding(Randomizer):
         """One entry for each input, and one for all reports."""
         return self.inputs + 1
 
-    def tallied(self, reports: Reports) -> Indices:
+    def tallied(self, reports: Reports, weights: Array | None = None) -> Tally:
         """Count how many of the reports support each input, and last how many there are."""
-        return np.append(self.counted(reports), len(reports))
+        total = len(reports) if weights is None else weights.sum()
+        return np.append(self.counted(reports, weights), total)
 
-    def reported(self, tally: Indices) -> int:
+    def reported(self, tally: Tally) -> float:
         """Return the last entry."""
-        return int(tally[-1])
+        return float(np.atleast_2d(tally)[0, -1])
 
-    def counted(self, reports: Reports) -> Indices:
-        """Count how many of the reports support each input."""
-        found = np.zeros(self.inputs, dtype=np.int64)
-        step = max(1, (1 << 25) // self.inputs)  # marks (report, input) that are computed at once
+    def counted(self, reports: Reports, weights: Array | None) -> Tally:
+        """Count the reports that support each input, or add up their weights."""
+        found: Tally = np.zeros(self.inputs, dtype=np.int64 if weights is None else float)
+        step = max(1, (1 << 22) // self.inputs)  # marks (report, input) that are computed at once
         for start in range(0, len(reports), step):
-            found += self.supports(reports[start : start + step]).sum(axis=0)
+            marks = self.supports(reports[start : start + step])
+            found += marks.sum(axis=0) if weights is None else weights[start : start + step] @ marks
         return found
 
     @abstractmethod
@@ -250,7 +253,7 @@ class StatedEncoding(Randomizer):
         a = Σ_x (1[x supported] − q)/(p − q) over the set is the unbiased estimate of one report.
         """
 
-    def estimates(self, supported: Indices, n: int) -> Array:
+    def estimates(self, supported: Tally, n: float) -> Array:
         """Estimate the frequency of each input without bias: (share supporting x − q)/(p − q)."""
         return (supported / n - self.other) / (self.own - self.other)
 
@@ -261,25 +264,27 @@ class StatedEncoding(Randomizer):
             values = of.values if isinstance(of, Linear) else of
             share, sizes = np.bincount(values.codes, likely, values.size).astype(float), _sizes(values)
             if isinstance(of, Linear):
-                rows, once = of.coefficients, self._covariance(share, sizes, 1)
+                rows, once = of.coefficients, self._covariance(share, sizes, 1, share)
                 found.append(np.maximum(((rows @ once) * rows).sum(axis=1), 0.0))
             else:
-                found.append(self._variances(share, sizes))
+                found.append(self._variances(share, sizes, share))
         return found
 
-    def _variances(self, shares: Array, sizes: Array) -> Array:
+    def _variances(self, shares: Array, sizes: Array, means: Array) -> Array:
         inside, outside = self.squares(sizes)
-        return np.maximum(shares * inside + (1 - shares) * outside - shares**2, 0.0)
+        squared = means * (means - 2 * shares)
+        return np.maximum(shares * inside + (1 - shares) * outside + squared, 0.0)
 
-    def moments(self, tally: Indices, columns: Sequence[Column]) -> list[Moments]:
+    def moments(self, tally: Tally, columns: Sequence[Column]) -> list[Moments]:
         """Add up the estimates of the inputs that have a value; linear functions follow from that."""
-        n = self.reported(tally)
-        cells, found = self.estimates(tally[:-1], n), []
+        n, found = self.reported(tally), []
+        both = [self.estimates(part[:-1], n) for part in np.broadcast_to(tally, (2, self.tally))]
         for column in columns:
             of = column.values if isinstance(column, Linear) else column
-            mean, sizes = np.bincount(of.codes, cells, minlength=of.size).astype(float), _sizes(of)
-            spread = self._variances(np.clip(mean, 0, 1), sizes) / n
-            covariance = partial(self._covariance, mean, sizes, n)
+            mean, second = (np.bincount(of.codes, part, of.size).astype(float) for part in both)
+            sizes, shares = _sizes(of), np.clip(second, 0, 1)
+            spread = self._variances(shares, sizes, np.clip(mean, 0, 1)) / n
+            covariance = partial(self._covariance, shares, sizes, n, np.clip(mean, 0, 1))
             known = np.ones(of.size, dtype=bool)
             step = np.full(of.size, 1 / (self.own - self.other))  # by one more input that is supported
             estimates = Unbiased(mean, step, *self.squares(sizes), known)
@@ -287,20 +292,21 @@ class StatedEncoding(Randomizer):
             found.append(own.combined(column.coefficients) if isinstance(column, Linear) else own)
         return found
 
-    def _covariance(self, mean: Array, sizes: Array, n: int) -> Array:
+    def _covariance(self, share: Array, sizes: Array, n: float, mean: Array) -> Array:
         """Compute the covariance of the estimates of disjoint sets, at these estimates.
 
         E[a_A a_B] is half of E[a_{A ∪ B}²] − E[a_A²] − E[a_B²], given that the own input lies in A, in B
-        or in neither.
+        or in neither. The shares are averages as those of squares are, the means as those of reports.
         """
-        share, k = np.clip(mean, 0, 1), len(sizes)
         inside, outside = self.squares(sizes)
-        within, beyond = (part.reshape(k, k) for part in self.squares((sizes[:, None] + sizes).ravel()))
+        pairs = self.squares((sizes[:, None] + sizes).ravel())
+        within, beyond = (part.reshape(len(sizes), -1) for part in pairs)
         first = (within - inside[:, None] - outside) / 2
         neither = (beyond - outside[:, None] - outside) / 2
         rest = np.clip(1 - share[:, None] - share, 0, 1)
-        found = share[:, None] * first + share * first.T + rest * neither - np.outer(share, share)
-        np.fill_diagonal(found, self._variances(share, sizes))
+        found: Array = share[:, None] * first + share * first.T + rest * neither
+        found += np.outer(mean - share, mean - share) - np.outer(share, share)
+        np.fill_diagonal(found, self._variances(share, sizes, mean))
         return found / n
 
     # ------------------------------------------------------------ export

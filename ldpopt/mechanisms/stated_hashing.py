@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ldpopt.core.exact import MOST_BUCKETS, exp_below
 from ldpopt.core.forms.searches import EncodingChoice
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms.randomizer import BITS, Indices, RandomWords, Reports, Words
+from ldpopt.mechanisms.randomizer import BITS, Indices, RandomWords, Reports, Tally, Words
 from ldpopt.mechanisms.stated import UncorrelatedEncoding, rounded_down, squared_error, steps, uniform
 
 
@@ -101,13 +101,14 @@ class StatedHashing(UncorrelatedEncoding):
         seeds, bucket = self._parts(reports)
         return ((seeds * self.points[x]).sum(axis=1) % self.buckets == bucket).astype(np.int64)
 
-    def counted(self, reports: Reports) -> Indices:
-        """Count how many of the reports support each input; two buckets by the Hadamard transform."""
+    def counted(self, reports: Reports, weights: Array | None) -> Tally:
+        """Count the reports that support each input, or their weights; two buckets by a transform."""
         if self.buckets > 2:
-            return super().counted(reports)
+            return super().counted(reports, weights)
+        each = np.ones(len(reports), dtype=np.int64) if weights is None else weights
         signs = np.zeros(self.outputs // 2)
-        np.add.at(signs, reports // 2, 1.0 - 2.0 * (reports % 2))
-        return ((len(reports) + _transformed(signs)[: self.inputs]) / 2).astype(np.int64)
+        np.add.at(signs, reports // 2, each * (1.0 - 2.0 * (reports % 2)))
+        return ((each.sum() + _transformed(signs)[: self.inputs]) / 2).astype(each.dtype)
 
     @property
     def numbers(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ldpopt.core.validate import Array, InvalidInputError, Whole
 from ldpopt.measures import estimators
 from ldpopt.measures.frequency_intervals import Estimates, confidence_intervals, estimated
 from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior
-from ldpopt.mechanisms.randomizer import Column
+from ldpopt.mechanisms.randomizer import Column, Tally
 from ldpopt.models.priors import Dirichlet
 from ldpopt.release.accuracy import Group, estimated_groups
 from ldpopt.release.asked_quantities import BinnedColumn, cells
@@ -106,12 +106,12 @@ class Frequencies:
             left out, in words; empty if it was not asked for.
         covariance: of the estimates of each group of at most :data:`MOST_COVARIANCES` frequencies, in
             the order of its rows; not a number where one of the two is not determined.
-        absent: (group, label) of the values that no input of the mechanism has. They cannot be released,
-            so nothing is estimated.
+        absent: (group, label) of the values that no input has: nothing is estimated of them.
         explained: whether data exist that the ranges of undetermined frequencies could come from; if
             not, by chance of at most 1 − level, they are those of the nearest reports.
         quantities: means and others that were asked for; their covariance is that of "quantities".
         quantiles: those of binned columns that were asked for.
+        people: of weighted reports, how many people they stand for.
     """
 
     rows: tuple[Frequency, ...]
@@ -124,6 +124,13 @@ class Frequencies:
     explained: bool = True
     quantities: tuple[Quantity, ...] = ()
     quantiles: tuple[Quantity, ...] = ()
+    people: float | None = None
+
+    def totals(self, row: Frequency) -> dict[str, float]:
+        """Return how many of the people that weights stand for have a value, with its standard error."""
+        if self.people is None or row.estimate is None or row.standard_error is None:
+            return {}
+        return {"total": self.people * row.estimate, "total_error": self.people * row.standard_error}
 
     def group(self, name: str) -> tuple[Frequency, ...]:
         """Return the rows of one group."""
@@ -161,8 +168,9 @@ class Frequencies:
             "names": self.names,
             "posterior": self.posterior,
             "explained": self.explained,
+            **({} if self.people is None else {"people": self.people}),
             "absent": [{"group": group, "label": label} for group, label in self.absent],
-            "frequencies": [row.plain() for row in self.rows],
+            "frequencies": [row.plain() | self.totals(row) for row in self.rows],
             "quantities": [row.plain() for row in self.quantities],
             "quantiles": [row.plain() for row in self.quantiles],
             "covariance": {
@@ -213,6 +221,7 @@ def estimate(
     tables: Sequence[Sequence[str]] = (),
     shares: Mapping[str, Sequence[float]] | None = None,
     registry: bool = False,
+    weights: str = "",
     jobs: int = 1,
     scheduler: str | None = None,
 ) -> Frequencies:
@@ -232,6 +241,7 @@ def estimate(
         shares: binned columns whose quantiles are wanted, each with the shares below: 0.5 is the median.
         registry: whether the rows were all people that the frequencies are about, not a sample of them:
             standard errors and intervals are then those of the reports alone.
+        weights: the column of the released file that says how many people each report stands for.
         jobs: worker processes on this machine, which count the parts of a released directory.
         scheduler: the address of a Dask scheduler to count on instead.
 
@@ -250,20 +260,22 @@ def estimate(
     wanted = list(asked_of(made.domain, means or {}, ends))
     wanted += [one for table in tables for one in cells(made.domain, table)]
     bins = [BinnedColumn(made.domain, name, ends) for name in shares or {}]
-    counts = report_counts(released, made, jobs, scheduler)
+    if weights and (registry or others):
+        raise InvalidInputError("weights are of a sample: leave --registry and other estimates out")
+    counts, reports, people = report_counts(released, made, jobs, scheduler, weights)
     found = frequencies(
         counts, made, level=level, others=others, seed=seed, asked=wanted, registry=registry
     )
+    if weights:
+        found = replace(found, n=reports, people=people)
     below = [(of, quantities(made.randomizer, counts, of.below, level, registry).rows) for of in bins]
-    wanted_shares = (shares or {}).values()
-    known = (
-        of.quantile(q, rows) for (of, rows), qs in zip(below, wanted_shares, strict=True) for q in qs
-    )
+    pairs = zip(below, (shares or {}).values(), strict=True)
+    known = (of.quantile(share, rows) for (of, rows), wished in pairs for share in wished)
     return replace(found, quantiles=tuple(known))
 
 
 def frequencies(
-    counts: Whole,
+    counts: Tally,
     made: AnyDesign,
     *,
     level: float = 0.95,
@@ -295,7 +307,7 @@ def frequencies(
         raise InvalidInputError(
             "other estimates are those of frequencies, and a mean alone is estimated"
         )
-    n = of.reported(counts)
+    n = round(of.reported(counts))
     moments, found, explained = estimated(of, counts, columns, level, registry=registry)
     words, more = _others(made, counts, columns, level, seed) if others else ("", iter(dict, None))
     rows: list[Frequency] = []
@@ -382,8 +394,6 @@ def _draw(axes: Axes, rows: dict[int, Frequency]) -> None:
         axes.plot(likely, y + 0.2, "x", color="C3", label="maximum likelihood")
     if any(row.bayes is not None for row in rows.values()):
         ends = np.array([(row.credible_low, row.credible_high) for row in rows.values()], dtype=float)
-        axes.hlines(
-            y + 0.35, *ends.T, color="C1", linewidth=2, linestyle="--", label="credible interval"
-        )
+        axes.hlines(y + 0.35, *ends.T, color="C1", linewidth=2, ls="--", label="credible interval")
         means = np.array([row.bayes for row in rows.values()], dtype=float)
         axes.plot(means, y + 0.35, "s", color="C1", markersize=4, label="posterior mean")

@@ -30,6 +30,7 @@ from ldpopt.mechanisms.randomizer import (
     Randomizer,
     RandomWords,
     Reports,
+    Tally,
     Unbiased,
     Words,
     WorstReport,
@@ -159,13 +160,13 @@ class Matrix(Randomizer):
         """An entry for each report."""
         return self.outputs
 
-    def tallied(self, reports: Reports) -> Indices:
+    def tallied(self, reports: Reports, weights: Array | None = None) -> Tally:
         """Count how often each report was made."""
-        return np.bincount(reports, minlength=self.outputs)
+        return np.bincount(reports, weights, self.outputs)
 
-    def reported(self, tally: Indices) -> int:
+    def reported(self, tally: Tally) -> float:
         """Return the sum."""
-        return int(tally.sum())
+        return float(np.atleast_2d(tally)[0].sum())
 
     def variances(self, likely: Array, columns: Sequence[Column]) -> list[Array]:
         """Compute those of the estimates with the least variance under the law of the reports."""
@@ -178,11 +179,11 @@ class Matrix(Randomizer):
             np.where(frequency_intervals.are_solved(used, functionals, a), spread, math.inf), columns
         )
 
-    def moments(self, tally: Indices, columns: Sequence[Column]) -> list[Moments]:
+    def moments(self, tally: Tally, columns: Sequence[Column]) -> list[Moments]:
         """Estimate by the mean of an a with W a = c; the variance is that of the reports' a."""
-        n = self.reported(tally)
-        found, a = frequency_intervals.unbiased(self.mechanism.matrix, tally, _stacked(columns))
-        centred = (a - found.mean[:, None]) * np.sqrt(tally / max(n - 1, 1) / n)
+        n, (sums, squares) = self.reported(tally), np.broadcast_to(tally, (2, self.tally))
+        found, a = frequency_intervals.unbiased(self.mechanism.matrix, sums, _stacked(columns))
+        centred = (a - found.mean[:, None]) * np.sqrt(squares / max(n - 1, 1) / n)
         parts = [_split(part, columns) for part in (*found, centred)]
         return [
             Moments(Unbiased(*of), (own**2).sum(axis=1), partial(np.matmul, own, own.T))

@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.core.quantiles import normal_quantile
-from ldpopt.core.validate import Array, Whole
+from ldpopt.core.validate import Array
 from ldpopt.measures.frequency_intervals import LEVEL, estimated
-from ldpopt.mechanisms.randomizer import Linear, Randomizer, Values
+from ldpopt.mechanisms.randomizer import Linear, Randomizer, Tally, Values
 
 
 class Share(NamedTuple):
@@ -107,7 +107,7 @@ class Quantities(NamedTuple):
 
 def quantities(
     of: Randomizer,
-    tally: Whole,
+    tally: Tally,
     asked: Sequence[Asked],
     level: float,
     registry: bool = False,
@@ -162,7 +162,7 @@ def quantities(
 
 def _intervals(
     of: Randomizer,
-    tally: Whole,
+    tally: Tally,
     frequencies: Collection[Array],
     level: float,
     registry: bool,
@@ -186,7 +186,7 @@ class _Part(NamedTuple):
 class _Linear:
     """The linear functions of some quantities: estimates, which are known, and their covariance."""
 
-    def __init__(self, of: Randomizer, tally: Whole, asked: Sequence[Asked], registry: bool) -> None:
+    def __init__(self, of: Randomizer, tally: Tally, asked: Sequence[Asked], registry: bool) -> None:
         listed = [
             weights
             for one in asked

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ldpopt.core.validate import InvalidInputError, Whole
+from ldpopt.core.validate import Array, InvalidInputError, Whole
 from ldpopt.core.workers import workers
+from ldpopt.mechanisms.randomizer import Tally
 from ldpopt.release.designing import AnyDesign
 from ldpopt.tables.batches import TableReader, open_table
 from ldpopt.tables.cells import absent, numbered, numbers, trimmed
@@ -24,8 +25,28 @@ SHORT = 12
 """Digits of a fingerprint in earlier versions: too few, as two mechanisms of one were found in 100 s."""
 
 
-def report_counts(released: Any, made: AnyDesign, jobs: int = 1, scheduler: str | None = None) -> Whole:
-    """Tally the reports, as the estimates need them; several workers can share the parts of a table.
+class Tallied(NamedTuple):
+    """The reports of a released file, counted.
+
+    Attributes:
+        tally: how often each was made, as the estimates need it.
+        reports: how many there are.
+        people: how many people they stand for: as many, or the sum of their weights.
+    """
+
+    tally: Tally
+    reports: int
+    people: float
+
+
+def report_counts(
+    released: Any,
+    made: AnyDesign,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    weights: str = "",
+) -> Tallied:
+    """Tally the reports; several workers can share the parts of a table.
 
     Args:
         released: what :func:`ldpopt.tables.batches.open_table` reads.
@@ -33,40 +54,62 @@ def report_counts(released: Any, made: AnyDesign, jobs: int = 1, scheduler: str 
         jobs: worker processes on this machine.
         scheduler: the address of a Dask scheduler to run on instead; its workers read the files under
             the names that they have here.
+        weights: the column that says how many people a report stands for; empty for one each.
     """
     reader = open_table(released)
-    column = _report_column(reader, made)
+    columns = [_report_column(reader, made), *([weights] if weights else [])]
+    if weights and weights not in reader.columns:
+        raise InvalidInputError(
+            f"{reader.name} has no column {weights!r} of weights: ldpopt privatize writes it beside the "
+            "reports (--weights)"
+        )
     with workers(jobs, scheduler) as parallel:
-        found = reader.map_parts(partial(_counted, column, made), parallel)
-        counts = sum(found, np.zeros(made.randomizer.tally, dtype=np.int64))
-    if not counts.any():
+        found = reader.map_parts(partial(_counted, columns, made), parallel)
+        counts, tallies = zip(*found, strict=True)
+    n, tally = sum(counts), sum(tallies)
+    if not n:
         raise InvalidInputError(f"{reader.name} has no rows")
-    return counts
-
-
-def _counted(column: str, made: AnyDesign, number: int, part: TableReader) -> Whole:
-    """Count the reports of a part of a released table; the number of the part is ignored."""
     of = made.randomizer
-    batches = (of.tallied(found) for found in _reports(part, column, made))
-    return sum(batches, np.zeros(of.tally, dtype=np.int64))
+    if not weights:
+        return Tallied(tally, n, n)
+    people, squares = of.reported(tally[0]), of.reported(tally[1])
+    if not people:
+        raise InvalidInputError(f"the weights of {weights!r} are all 0: some must be above it")
+    equal = people**2 / squares  # as many reports of equal weight would say as much
+    return Tallied(tally * equal / [[people], [squares]], n, people)
+
+
+def _counted(columns: list[str], made: AnyDesign, number: int, part: TableReader) -> tuple[int, Tally]:
+    """Count the reports of a part of a released table; the number of the part is ignored."""
+    of, n = made.randomizer, 0
+    shape = (2, of.tally) if len(columns) > 1 else of.tally
+    tally: Tally = np.zeros(shape, dtype=float if len(columns) > 1 else np.int64)
+    for found, *weights in _reports(part, columns, made):
+        n += len(found)
+        tally += [of.tallied(found, w**k) for w in weights for k in (1, 2)] or of.tallied(found)
+    return n, tally
 
 
 def released_reports(released: Any, made: AnyDesign) -> Iterator[NDArray[Any]]:
     """Read the reports of a released file, a batch at a time; a file of another mechanism is refused."""
     reader = open_table(released)
-    return _reports(reader, _report_column(reader, made), made, part=False)
+    for found, *_ in _reports(reader, [_report_column(reader, made)], made, part=False):
+        yield found
 
 
 def _reports(
-    reader: TableReader, column: str, made: AnyDesign, part: bool = True
-) -> Iterator[NDArray[Any]]:
-    of = made.randomizer
-    for first_row, batch in numbered(reader.batches([column], part=part)):
+    reader: TableReader, columns: list[str], made: AnyDesign, part: bool = True
+) -> Iterator[list[NDArray[Any]]]:
+    """Read the reports, and behind them the weights, if there is a second column."""
+    of, column = made.randomizer, columns[0]
+    for first_row, batch in numbered(reader.batches(columns, part=part)):
+        weights = [counts_of_people(name, batch.column(name), first_row) for name in columns[1:]]
         empty = int(pc.index(absent(trimmed(column, batch.column(0)), text=False), True).as_py())
         if empty >= 0:
             raise InvalidInputError(f"row {first_row + empty} of {reader.name} holds no report")
         if of.sets:
-            yield _sets(trimmed(column, batch.column(0)), made.inputs, reader.name, first_row)
+            sets = _sets(trimmed(column, batch.column(0)), made.inputs, reader.name, first_row)
+            yield [sets, *weights]
             continue
         try:
             found = batch.column(0).cast(pa.int64()).to_numpy(zero_copy_only=False)
@@ -79,7 +122,25 @@ def _reports(
                 f"row {first_row + bad} of {reader.name} holds the report {batch.column(0)[bad]}; "
                 f"those of the mechanism are 0 to {of.outputs - 1}"
             )
-        yield found.astype(np.int64)
+        yield [found.astype(np.int64), *weights]
+
+
+def counts_of_people(name: str, cells: Any, first_row: int) -> Array:
+    """Read weights: finite numbers, not below 0.
+
+    Args:
+        name: the name of the column.
+        cells: a pyarrow array.
+        first_row: the number of its first row.
+    """
+    found = numbers(name, cells, first_row)
+    if (found < 0).any():
+        bad = int(np.argmax(found < 0))
+        raise InvalidInputError(
+            f"row {first_row + bad} of column {name!r} must be a weight, a number of people not below "
+            f"0, not {found[bad]:g}"
+        )
+    return found
 
 
 # ------------------------------------------------------------ reports that are sets

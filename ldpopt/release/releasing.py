@@ -2,7 +2,8 @@
 
 The released file has one column, called ``ldpopt-`` and the fingerprint of the mechanism, with the
 number of the report that was drawn for every row of the table, in its order. Where an encoding reports a
-set, it is written in hexadecimal digits after an x, the first input in the highest bit.
+set, it is written in hexadecimal digits after an x, the first input in the highest bit. A column of
+weights may stand beside it, as it is in the table.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from ldpopt.core.validate import Whole
 from ldpopt.core.workers import Parallel, workers
 from ldpopt.mechanisms.randomizer import RandomWords, secure_words, seeded_words
 from ldpopt.release.designing import AnyDesign, opened
-from ldpopt.release.released_reports import PREFIX, written_sets
+from ldpopt.release.released_reports import PREFIX, counts_of_people, written_sets
 from ldpopt.release.table_consistency import Agreement, agreement
 from ldpopt.tables.batches import TableReader, check_name, open_table
 
 Counts = Whole
-Drawn = tuple[Counts, NDArray[Any]]
-"""How often each input occurs among some rows, and the reports of these rows."""
+Drawn = tuple[Counts, list[NDArray[Any]]]
+"""How often each input occurs among some rows; their reports, and their weights if these are wanted."""
 
 
 def reports(table: Any, made: AnyDesign, *, seed: int | None = None) -> Iterator[NDArray[Any]]:
@@ -48,7 +49,7 @@ def reports(table: Any, made: AnyDesign, *, seed: int | None = None) -> Iterator
     >>> sum(len(batch) for batch in reports("adult:sex-race", made))
     32561
     """
-    for _, found in _drawn(open_table(table), made, seed):
+    for _, (found,) in _drawn(open_table(table), made, seed):
         yield found
 
 
@@ -58,6 +59,7 @@ def privatize(
     out: PathName,
     *,
     seed: int | None = None,
+    weights: str = "",
     progress: Callable[[int], None] | None = None,
     compared: Callable[[Agreement | None], None] | None = None,
     recorded: Callable[[str], None] | None = None,
@@ -75,6 +77,8 @@ def privatize(
         out: a name that ends in .csv or .parquet; or a directory, which gets a Parquet file for every
             part of the table: for each file of a directory, each partition of a Dask frame.
         seed: makes the noise repeatable, and so removable by whoever knows it; never release that.
+        weights: a column that says how many people each row stands for, to release as it is; empty for
+            none.
         progress: called with the number of rows done.
         compared: called with how the table's counts agree with those of the design, before the file
             appears; None says that the promise holds whatever they are, or that the design is public.
@@ -87,17 +91,19 @@ def privatize(
     made, target, reader = opened(mechanism), Path(out), open_table(table)
     suffix = check_ending(target)
     check_certificate(made)
+    _check_weights(made, weights)
     counts = np.zeros(made.inputs, dtype=np.int64)
     here = jobs == 1 and scheduler is None
     draft_of = whole_file if suffix else whole_directory
     with draft_of(target) as draft, workers(jobs, scheduler) as parallel:
         if not suffix:
-            found = _by_parts(partial(_write_part, made, seed, draft), reader, made, seed, parallel)
+            write = partial(_write_part, made, seed, weights, draft)
+            found = _by_parts(write, reader, made, seed, parallel)
         elif here:
-            found = _write(draft, suffix, made, _drawn(reader, made, seed))
+            found = _write(draft, suffix, made, weights, _drawn(reader, made, seed, weights))
         else:
-            parts = _by_parts(partial(_draw_part, made, seed), reader, made, seed, parallel)
-            found = _write(draft, suffix, made, parts)
+            parts = _by_parts(partial(_draw_part, made, seed, weights), reader, made, seed, parallel)
+            found = _write(draft, suffix, made, weights, parts)
         for batch in found:
             counts += batch
             if progress is not None:
@@ -150,13 +156,34 @@ def check_certificate(made: AnyDesign) -> None:
                 raise error(f"the mechanism is not used: the checker {said} that {claim.statement}")
 
 
-def _drawn(reader: TableReader, made: AnyDesign, seed: int | None, start: int = 0) -> Iterator[Drawn]:
+def _check_weights(made: AnyDesign, weights: str) -> None:
+    """Refuse weights that would tell a column that is hidden, or break the promise.
+
+    Whoever knows the weight w of a person knows P(s, u | w). A promise for all distributions holds for
+    that one, too; a promise for those near the table's does not.
+    """
+    hidden = [column.name for column in made.domain.secret.columns]
+    if weights in made.domain.columns and (weights in hidden or made.promise.robust != "given"):
+        raise InvalidInputError(
+            f"weights are released as they are, and the design does not tell {weights!r} as it is"
+        )
+    if weights and made.domain.public is not None and made.promise.robust in ("chi2", "known"):
+        raise InvalidInputError(
+            "weights are released as they are, and whoever knows a person's weight knows more than the "
+            "frequencies that the promise is about: design with --robust all"
+        )
+
+
+def _drawn(
+    reader: TableReader, made: AnyDesign, seed: int | None, weights: str = "", start: int = 0
+) -> Iterator[Drawn]:
     """Draw the reports of a table or of a part of it, a batch at a time.
 
     Args:
         reader: the table.
         made: the design of the mechanism.
         seed: the seed of repeatable noise.
+        weights: the column of weights; empty for none.
         start: how many rows come before the part.
     """
     of = made.randomizer
@@ -164,17 +191,23 @@ def _drawn(reader: TableReader, made: AnyDesign, seed: int | None, start: int = 
     rounding: RandomWords = secure_words
     if seed is not None:
         words, rounding = seeded_words(seed, start * of.words), seeded_words([seed, 1], start)
-    for codes in made.domain.rows(reader, part=True, rounding=rounding):
-        yield np.bincount(codes, minlength=made.inputs), of.sample(codes, words)
+    beside = [weights] if weights else []
+    for first_row, batch in made.domain.batches(reader, beside, part=True):
+        people = [counts_of_people(name, batch.column(name), first_row) for name in beside]
+        codes = made.domain.codes(batch, first_row, rounding)
+        yield np.bincount(codes, minlength=made.inputs), [of.sample(codes, words), *people]
 
 
-def _write(draft: Path, suffix: str, made: AnyDesign, drawn: Iterable[Drawn]) -> Iterator[Counts]:
+def _write(
+    draft: Path, suffix: str, made: AnyDesign, weights: str, drawn: Iterable[Drawn]
+) -> Iterator[Counts]:
     """Write reports as they come; yields how often each input occurs among their rows."""
-    schema = pa.schema([(PREFIX + made.fingerprint, made.randomizer.stored)])
+    beside = [(weights, "float64")] if weights else []
+    schema = pa.schema([(PREFIX + made.fingerprint, made.randomizer.stored), *beside])
     with _writer(draft, suffix, schema) as write:
-        for counts, found in drawn:
+        for counts, (found, *people) in drawn:
             cells = written_sets(found) if made.randomizer.sets else pa.array(found, schema.types[0])
-            write(pa.record_batch([cells], schema=schema))
+            write(pa.record_batch([cells, *map(pa.array, people)], schema=schema))
             yield counts
 
 
@@ -201,18 +234,26 @@ def _count_rows(made: AnyDesign, number: int, part: TableReader) -> int:
 
 
 def _draw_part(
-    made: AnyDesign, seed: int | None, starts: list[int], number: int, part: TableReader
+    made: AnyDesign, seed: int | None, weights: str, starts: list[int], number: int, part: TableReader
 ) -> Drawn:
-    drawn = list(_drawn(part, made, seed, starts[number] if starts else 0))
+    drawn = list(_drawn(part, made, seed, weights, starts[number] if starts else 0))
     counts = sum((counts for counts, _ in drawn), np.zeros(made.inputs, dtype=np.int64))
-    return counts, np.concatenate([found for _, found in drawn] or [np.zeros(0, dtype=np.int32)])
+    nothing: list[NDArray[Any]] = [np.zeros(0, dtype=np.int32), *([np.zeros(0)] if weights else [])]
+    columns = zip(*(found for _, found in drawn), strict=True)
+    return counts, [np.concatenate(cells) for cells in columns] or nothing
 
 
 def _write_part(
-    made: AnyDesign, seed: int | None, folder: Path, starts: list[int], number: int, part: TableReader
+    made: AnyDesign,
+    seed: int | None,
+    weights: str,
+    folder: Path,
+    starts: list[int],
+    number: int,
+    part: TableReader,
 ) -> Counts:
-    drawn = _drawn(part, made, seed, starts[number] if starts else 0)
-    written = _write(folder / f"part-{number:05}.parquet", ".parquet", made, drawn)
+    drawn = _drawn(part, made, seed, weights, starts[number] if starts else 0)
+    written = _write(folder / f"part-{number:05}.parquet", ".parquet", made, weights, drawn)
     return sum(written, np.zeros(made.inputs, dtype=np.int64))
 
 

@@ -313,14 +313,27 @@ class Domain:
             part: whether the data are a part of a table, which may have no rows.
             rounding: what numbers are rounded by; see :meth:`Column.codes`.
         """
+        for first_row, batch in self.batches(table, part=part):
+            yield self.codes(batch, first_row, rounding)
+
+    def batches(
+        self, table: TableReader, beside: Sequence[str] = (), *, part: bool = False
+    ) -> Iterator[tuple[int, Batch]]:
+        """Yield the rows of a table, a batch at a time, each with the number of its first row.
+
+        Args:
+            table: the data.
+            beside: other columns that are wanted.
+            part: whether the data are a part of a table, which may have no rows.
+        """
         for name in self.columns:
             if name not in table.columns:
                 raise InvalidInputError(
                     f"{table.name} has no column {name!r}: the mechanism is made for "
                     f"{', '.join(self.columns)}"
                 )
-        for first_row, batch in numbered(table.batches(self.columns, part=part)):
-            yield self.codes(batch, first_row, rounding)
+        wanted = list(dict.fromkeys([*self.columns, *beside]))
+        yield from numbered(table.batches(wanted, part=part))
 
     def count(self, table: TableReader) -> Codes:
         """Count how often each (s, u) occurs in a table, as a matrix [s][u]."""

@@ -83,7 +83,7 @@ def test_intervals_cover_and_predictions_hold(made):
     covered, errors = 0, np.zeros(len(truth))
     for seed in range(runs):
         reports = of.sample(x, seeded_words(seed))
-        supported = np.append(of.counted(reports), n)
+        supported = of.tallied(reports)
         rows = frequencies(supported, made).rows
         covered += sum(r.low <= t <= r.high for r, t in zip(rows, truth, strict=True))
         plain = of.estimates(supported[:-1], n).reshape(counts.shape)
@@ -104,8 +104,8 @@ def test_parts_of_a_table_have_the_reports_of_the_whole(made, tmp_path):
     (tmp_path / "parts").mkdir()
     for i, part in enumerate((lines[1:1500], lines[1500:])):
         (tmp_path / "parts" / f"{i}.csv").write_text("\n".join([lines[0], *part]))
-    whole = report_counts(tmp_path / "released.csv", made)
-    assert (whole == report_counts(tmp_path / "parts", made)).all()
+    whole = report_counts(tmp_path / "released.csv", made).tally
+    assert (whole == report_counts(tmp_path / "parts", made).tally).all()
     assert whole[-1] == 4000
     bad = "xfff" if made.randomizer.sets else str(made.randomizer.outputs)
     for wrong in (bad, "x0"):
