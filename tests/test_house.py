@@ -244,6 +244,34 @@ def test_the_wheel_holds_templates_and_data() -> None:
         assert any(path.match(pattern) for pattern in patterns), path
 
 
+PROGRAM = """
+import numpy as np
+from ldpopt import Mechanism, Program, Result, audit, objective, privacy, report
+from ldpopt import solve, solve_many, verify
+from ldpopt.problems import Staircase
+
+result: Result = solve(Staircase(1, [0.5, 0.3, 0.2]))
+print(result.mechanism.matrix.shape, result.mechanism.epsilon(), (result.mechanism @ np.eye(3)).shape)
+print([found.value for found in solve_many([Staircase(1, [0.5, 0.5])], certify=False)])
+print(verify(result).verdict, audit(result), audit(np.eye(2)), audit([[1.0, 0.0], [0.0, 1.0]]))
+report([result, result], "page.html")
+report(result)
+result.mechanism.save("m.json")
+result.mechanism.plot().set_title("the best")
+question = Program(privacy.LDP(1), objective.MutualInformation([0.5, 0.5]))
+print(Mechanism.load("m.json").mutual_information([0.5, 0.5]), solve(question).dual)
+"""
+
+
+@pytest.mark.slow
+def test_a_strict_type_checker_has_nothing_to_say_of_a_program(tmp_path: Path) -> None:
+    """A program of somebody else, who asserts nothing: mechanisms are there after a solve."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "mypy", "--strict", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_an_editable_install_is_a_path() -> None:
     """Else setuptools installs an import hook, which type checkers do not follow."""
     packaged = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -40,7 +40,9 @@ def check_sizes(kinds: Sequence[type[Problem]], full: bool) -> None:
     """Refuse a problem without sizes of its own."""
     for kind in kinds:
         if not _sizes(kind, full):
-            raise InvalidInputError(f"{kind.kind} has no random instances to benchmark")
+            raise InvalidInputError(
+                f"{kind.kind} lists no sizes to benchmark: choose sizes, or benchmark files of questions"
+            )
 
 
 def _sizes(kind: type[Problem], full: bool) -> Sequence[int]:

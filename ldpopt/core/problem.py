@@ -317,7 +317,10 @@ class Problem(Cleaned, ABC):
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw instances of a size, with their labels, for the benchmark."""
-        raise InvalidInputError(f"{cls.kind} has no random instances to benchmark")
+        raise InvalidInputError(
+            f"{cls.kind} has no random instances to benchmark: give its class a method random, or "
+            "benchmark files of questions"
+        )
 
     def statement(self) -> dict[str, Any] | None:
         """State what is to be proven, in the checker's vocabulary; None if the checker cannot know it.

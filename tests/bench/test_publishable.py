@@ -19,8 +19,10 @@ from ldpopt.core import child_process
 from ldpopt.core import limits as all_limits
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits, on_processor_time
+from ldpopt.core.problem import Problem
 from ldpopt.engine.plugins import load_object
 from ldpopt.engine.sweep import read_csv
+from ldpopt.problems import PROBLEMS, Staircase
 from ldpopt.solvers import SOLVERS
 
 SPENT = [0.0]
@@ -234,6 +236,22 @@ def test_a_plugin_alone(questions):
     found = bench.run(questions, solvers=[f"{__file__}:Honest"])
     assert {row["solver"] for row in found.rows} == {"honest"}
     assert all(row["solved"] for row in found.rows)
+
+
+def test_a_kind_of_ones_own_without_random_instances_is_benchmarked_by_files(monkeypatch):
+    class Bare(Staircase):
+        kind = "bare"
+        bench_sizes = ()
+
+        @classmethod
+        def random(cls, size, rng):
+            return Problem.random.__func__(cls, size, rng)
+
+    monkeypatch.setattr(PROBLEMS, "_given", {"bare": Bare})
+    with pytest.raises(InvalidInputError, match="bare lists no sizes to benchmark: choose sizes, or"):
+        bench.run("bare")
+    with pytest.raises(InvalidInputError, match="a method random, or benchmark files of questions"):
+        bench.run("bare", sizes=[2])
 
 
 def test_rules_are_whole_numbers():
