@@ -61,12 +61,16 @@ def imported(module: str, called: bool = False) -> frozenset[str]:
         module: its name.
         called: whether to count what functions import when they are called.
     """
-    tree = ast.parse(_path(module).read_text())
-    nodes = ast.walk(tree) if called else tree.body
-    direct = {
-        name for node in nodes if isinstance(node, ast.ImportFrom) for name in _named(node, module)
-    }
-    return frozenset({module}).union(*(imported(name, called) for name in direct))
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            tree = ast.parse(_path(name).read_text())
+            nodes = ast.walk(tree) if called else tree.body
+            froms = (node for node in nodes if isinstance(node, ast.ImportFrom))
+            waiting += [other for node in froms for other in _named(node, name)]
+    return frozenset(found)
 
 
 def _named(node: ast.ImportFrom, module: str) -> list[str]:

@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     )
     from ldpopt.checker.kernel.proofs.least_information import robust_information
     from ldpopt.checker.kernel.proofs.outer_cone import Outer as OuterCone
+    from ldpopt.checker.kernel.proofs.polyhedral_duality import left_sides as program_left_sides
+    from ldpopt.checker.kernel.proofs.polyhedral_duality import lifted_rows
     from ldpopt.checker.kernel.proofs.polyopt_blocks import dominates as dominates_polyopt_cone
     from ldpopt.checker.kernel.proofs.polyopt_cone import in_cone as in_polyopt_cone
     from ldpopt.checker.kernel.proofs.polyopt_cone import merged as merged_table
@@ -136,8 +138,6 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.weak_duality import Proof as ProgramProof
     from ldpopt.checker.kernel.proofs.weak_duality import Question as ProgramQuestion
     from ldpopt.checker.kernel.proofs.weak_duality import dominates as dominates_program
-    from ldpopt.checker.kernel.proofs.weak_duality import left_sides as program_left_sides
-    from ldpopt.checker.kernel.proofs.weak_duality import lifted_rows
     from ldpopt.checker.kernel.proofs.weak_duality import on_corners as dominates_private_columns
     from ldpopt.checker.kernel.proofs.weak_duality import outer as outer_program
     from ldpopt.checker.kernel.proofs.weak_duality import proven_bound as program_bound
