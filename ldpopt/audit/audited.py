@@ -140,7 +140,6 @@ def _values(made: AnyDesign | Result, of: Subject) -> str:
     """Write secret and public values, with the names of their columns where the file has them."""
     names = ["", ""]
     if not isinstance(made, Result):
-        sides = [side for side in (made.domain.secret, made.domain.public) if side is not None]
-        names = [f"{side.name} " for side in sides]
+        names = [f"{side.name} " for side in made.domain.sides]
     values = zip(names, (of.secret_names, of.public_names), strict=False)
     return " and ".join(f"{name}{labels}" for name, labels in values)

@@ -110,6 +110,5 @@ def degradation(W: Any, V: Any, p: Any, n: int, loss: str | Divergence, estimato
         estimator: a name of :data:`ldpopt.measures.estimators.ESTIMATORS`.
     """
     first, second = matrix_of(W), matrix_of(V)
-    return float(expected_loss(first @ second, p, n, loss, estimator)) - float(
-        expected_loss(first, p, n, loss, estimator)
-    )
+    both, one = (float(expected_loss(m, p, n, loss, estimator)) for m in (first @ second, first))
+    return both - one

@@ -76,16 +76,13 @@ class MisspecifiedSupport:
 
     # ---------------------------------------------------------------- randomised response
 
-    def _log_weight(self, size: int, epsilon: float) -> float:
-        """Compute log (N_B + E − 1)."""
-        return float(np.logaddexp(log_count(self.tau, self.known + size), _log_minus_1(epsilon)))
-
     def response_bounds(self, epsilon: float) -> LeakageBounds:
         """Bound the SML of randomised response, proven for any number of missed categories."""
         HistogramRandomizedResponse(self.tau, self.known, epsilon)
         sizes = range(self.missed + 1)
-        weights = [self._log_weight(b, epsilon) for b in sizes]
-        own = np.exp(_log_minus_1(epsilon) - np.array(weights))
+        extra = _log_minus_1(epsilon)
+        weights = [float(np.logaddexp(log_count(self.tau, self.known + b), extra)) for b in sizes]
+        own = np.exp(extra - np.array(weights))  # the weights are log (N_B + E − 1)
         reach = reach_matrix([log_reaching(self.tau, self.known, i) for i in sizes], weights)
         secrets = self.tau + 1
         free = max(secrets - self.missed, 0)

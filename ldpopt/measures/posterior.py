@@ -51,16 +51,13 @@ class Posterior(ABC):
     counts: Tallies
     method: str
 
+    log_integral: Estimate
+    """log E Π_y (columns[:, y]·P)^counts[y], with its error."""
     log_reference: float = 0.0
     """log of what each report's probability was divided by in ``columns``, summed over the reports."""
 
     def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies) -> None:
         self.columns, self.prior, self.counts = columns, prior, counts
-
-    @property
-    @abstractmethod
-    def log_integral(self) -> Estimate:
-        """log E Π_y (columns[:, y]·P)^counts[y], with its error."""
 
     @property
     def log_evidence(self) -> Estimate:
@@ -151,13 +148,9 @@ class EnumeratedPosterior(Posterior):
         log_w = np.log(coefficients[tuple(free.T)]) + gammaln(prior.alpha + t).sum(axis=1)
         log_w -= gammaln(prior.total + n) + prior.log_beta
         total = float(logsumexp(log_w))
-        self._log_integral = Estimate(total + log_scale, ROUNDING * max(n, 1), self.method)
+        # the logarithm of (9.5) over B(α)
+        self.log_integral = Estimate(total + log_scale, ROUNDING * max(n, 1), self.method)
         self._tallies, self._weights = t, np.exp(log_w - total)
-
-    @property
-    def log_integral(self) -> Estimate:
-        """The logarithm of (9.5) over B(α)."""
-        return self._log_integral
 
     def draws(self, count: int, rng: np.random.Generator | int) -> Array:
         """Draw t, then P from Δ_{α+t}."""
@@ -193,12 +186,7 @@ class ResponsePosterior(Posterior):
         self._weights, _ = series.weights()
         log_p = series.log_probability(reduce(Scaled.times, self._factors, ONE))
         log_p += n * math.log(float(columns[0].sum()))  # 0, unless the columns have a common factor
-        self._log_integral = Estimate(log_p, ROUNDING * max(n, 1), self.method)
-
-    @property
-    def log_integral(self) -> Estimate:
-        """log P(Y = y) by (D.17)."""
-        return self._log_integral
+        self.log_integral = Estimate(log_p, ROUNDING * max(n, 1), self.method)
 
     def draws(self, count: int, rng: np.random.Generator | int) -> Array:
         """Draw K, then share it out one value after the other, then P from Δ_{α+k}."""
@@ -259,7 +247,7 @@ class SampledPosterior(Posterior):
         self.error: Array = self._sample.std(axis=0) / np.sqrt(sizes)
 
     @cached_property
-    def log_integral(self) -> Estimate:
+    def log_integral(self) -> Estimate:  # type: ignore[override]
         """log P(Y = y), when first asked for, by power posteriors (:mod:`ldpopt.measures.evidence`).
 
         That takes many sampling runs: about √k · log n.

@@ -5,26 +5,25 @@ What is asked of the mechanism, its :class:`ldpopt.mechanisms.randomizer.Randomi
 
 from __future__ import annotations
 
-import json
 import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ldpopt.core import notebook
-from ldpopt.core.exact import SECONDS, content_digest
+from ldpopt.core.exact import content_digest
 from ldpopt.core.exact import design_digest as digest
-from ldpopt.core.files import PRIVATE, PathName, write_whole
+from ldpopt.core.files import PRIVATE
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import INFORMATION, Uncertainty
 from ldpopt.core.rounding import in_full
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
-from ldpopt.engine.verifying import Verification, verify_within
+from ldpopt.engine.verifying import Verification
 from ldpopt.measures.frequency_intervals import margins
 from ldpopt.measures.information_metrics import Guesses, guesses_given_public
 from ldpopt.measures.rldp_level import Level, level_given_public, rldp_level
@@ -59,6 +58,8 @@ class Design(Released):
     method: str
     decided: Verification | None = None
     salt: str | None = field(default_factory=lambda: secrets.token_hex(16))
+    mode: ClassVar[int] = PRIVATE
+    """The file has counts and edges of bins: it is for the owner alone."""
 
     @cached_property
     def randomizer(self) -> Randomizer:
@@ -76,11 +77,6 @@ class Design(Released):
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the solve, with what was proven so far."""
         return bool(self.result.stats.get("interrupted"))
-
-    @cached_property
-    def verification(self) -> Verification:
-        """What the independent checker says of the claims, those about labels and counts included."""
-        return verify_within(self.to_json(), SECONDS) if self.decided is None else self.decided
 
     @cached_property
     def level(self) -> Level:
@@ -272,7 +268,3 @@ class Design(Released):
         if self.salt is not None:
             section["salt"] = self.salt
         return {**self.result.to_json(), "design": section}
-
-    def save(self, path: PathName) -> None:
-        """Write the file, whole or not at all, for the owner alone: it has counts and edges of bins."""
-        write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", PRIVATE)

@@ -14,7 +14,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.resources import files
 from itertools import count, pairwise, product
 from typing import Any, NamedTuple
@@ -67,7 +67,7 @@ class Sampler:
     def __init__(self, made: AnyDesign) -> None:
         check_certificate(made)
         domain = made.domain
-        self.sides = [domain.secret, *([] if domain.public is None else [domain.public])]
+        self.sides = domain.sides
         self.columns: list[Column] = domain.all_columns
         self.inputs = [sum(pair, ()) for pair in product(*(side.members for side in self.sides))]
         self.randomizer = made.randomizer
@@ -162,17 +162,9 @@ def _template(name: str) -> str:
 # ------------------------------------------------------------ programs
 
 
-def _javascript(sampler: Sampler) -> str:
-    """Fill the template; "<" in cells is escaped, so that no cell can end the script of a page."""
-
-    def plain(value: Any) -> str:
-        return json.dumps(value, allow_nan=False).replace("<", "\\u003c")
-
-    return _program(sampler, "js", "\n", plain)
-
-
-def _python(sampler: Sampler) -> str:
-    return _program(sampler, "py.txt", "\n\n", ascii)
+def _javascript(value: Any) -> str:
+    """Write a value; "<" in cells is escaped, so that no cell can end the script of a page."""
+    return json.dumps(value, allow_nan=False).replace("<", "\\u003c")
 
 
 def _program(sampler: Sampler, ending: str, gap: str, plain: Callable[[Any], str]) -> str:
@@ -334,4 +326,8 @@ def _cell(column: Column) -> str:
     return f"CASE WHEN {cell} IS NULL THEN {empty} {known} ELSE {rest} END"
 
 
-TARGETS: dict[str, Callable[[Sampler], str]] = {"js": _javascript, "python": _python, "sql": _sql}
+TARGETS: dict[str, Callable[[Sampler], str]] = {
+    "js": partial(_program, ending="js", gap="\n", plain=_javascript),
+    "python": partial(_program, ending="py.txt", gap="\n\n", plain=ascii),
+    "sql": _sql,
+}

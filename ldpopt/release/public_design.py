@@ -16,11 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ldpopt.core import exact
 from ldpopt.core.errors import LdpoptError, RefutedFileError, UnreadableFileError
-from ldpopt.core.files import PathName, write_whole
+from ldpopt.core.files import READABLE, PathName, write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Measure, Uncertainty
 from ldpopt.core.problem import Promise as Measured
@@ -104,6 +104,9 @@ class Released(ABC):
     domain: Domain
     promise: Any
     """What is promised about the secret, a :class:`Promise`."""
+    decided: Verification | None
+    mode: ClassVar[int] = READABLE
+    """Who may read the file."""
 
     @cached_property
     def kept(self) -> Measured | None:
@@ -126,6 +129,19 @@ class Released(ABC):
     @abstractmethod
     def randomizer(self) -> Randomizer:
         """The mechanism; its inputs are the (s, u) of the domain in order."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Return the file, as plain data."""
+
+    def save(self, path: PathName) -> None:
+        """Write the file, whole or not at all."""
+        write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", self.mode)
+
+    @cached_property
+    def verification(self) -> Verification:
+        """What the independent checker says of the claims, those about labels and counts included."""
+        return verify_within(self.to_json(), exact.SECONDS) if self.decided is None else self.decided
 
     @property
     @abstractmethod
@@ -221,11 +237,6 @@ class PublicDesign(Released):
         return AllDistributions(*self.domain.shape)
 
     @cached_property
-    def verification(self) -> Verification:
-        """What the independent checker says of the claims."""
-        return verify_within(self.to_json(), exact.SECONDS) if self.decided is None else self.decided
-
-    @cached_property
     def fingerprint(self) -> str:
         """The fingerprint of the mechanism with its labels: 32 hexadecimal digits.
 
@@ -252,10 +263,6 @@ class PublicDesign(Released):
         document = {"format": 1, SECTION: section, "mechanism": stated}
         section["digest"] = exact.public_digest(document)
         return document
-
-    def save(self, path: PathName) -> None:
-        """Write the public file as JSON, whole or not at all."""
-        write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
 
 
 def published(randomizer: Randomizer, domain: Domain, promise: Promise) -> PublicDesign:

@@ -136,8 +136,7 @@ def _check_types(loaded: Loaded) -> None:
         if not isinstance(section, dict):
             raise UnreadableFileError(f"{name} is {section!r:.40}, which is not a JSON object")
     if isinstance(loaded.content, Design):
-        domain = loaded.content.domain
-        attributes = [domain.secret, *([domain.public] if domain.public else [])]
+        attributes = loaded.content.domain.sides
         words = [word for part in attributes for word in (part.name, *part.labels)]
         edges = [edge for part in attributes for column in part.columns for edge in column.edges]
         if not all(isinstance(word, str) for word in words) or not all(map(math.isfinite, edges)):

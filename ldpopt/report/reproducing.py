@@ -41,7 +41,7 @@ def design_commands(made: Design, file: str) -> list[Command]:
     options += _promised(made)
     options += ["--alpha", repr(question.alpha), "--method", made.method]
     options += [] if question.width is None else ["--width", str(question.width)]
-    options += _asked_columns(made) + _reading_options(_columns(made))
+    options += _asked_columns(made) + _reading_options(made.domain.all_columns)
     return [
         _command("Design it", "design", table, *options, "-o", file),
         *_uses(table, file),
@@ -84,7 +84,7 @@ def _promised(made: Design) -> list[str]:
 
 def unsaid(made: Design) -> str:
     """Say which options the commands may lack, as the file does not hold what they were."""
-    columns, lacking = _columns(made), []
+    columns, lacking = made.domain.all_columns, []
     if METHODS[made.method].build is not None:
         lacking.append("for which columns it was made (--queries of design; if not given, all)")
     if embedded_table(made) is None:
@@ -99,11 +99,6 @@ def unsaid(made: Design) -> str:
         lacking.append("the name of the file of levels of secrecy (here secrecy.csv)")
     lacking.append("how long the search might take (--time-limit of design)")
     return "; ".join(lacking)
-
-
-def _columns(made: Design) -> list[Column]:
-    public = made.domain.public
-    return [*made.domain.secret.columns, *(public.columns if public else ())]
 
 
 def _reading_options(columns: list[Column]) -> list[str]:

@@ -9,6 +9,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -107,10 +108,6 @@ class Worth(NamedTuple):
     bound: float | None
 
 
-def _own_worth(result: Result) -> Worth:
-    return Worth(result.value, result.bound)
-
-
 Progress = Callable[[int, int], None]
 
 
@@ -139,7 +136,10 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
     reasons = applicable(question)
     tasks = {
         name: _Task(
-            SUMMARIES[name], _at_level(question, name), _worth(made, name, columns), method.repeats
+            SUMMARIES[name],
+            partial(_at_level, question, name),
+            partial(_worth, made, name, columns),
+            method.repeats,
         )
         for name, method in METHODS.items()
         if name == made.method
@@ -168,7 +168,9 @@ def of_result(result: Result, seconds: float, progress: Progress | None = None) 
     def again(epsilon: float, limit: float) -> Result:
         return solve(problem.at_level(epsilon), result.solver, gap=GAP, time_limit=limit)
 
-    task = _Task(f"solved by {result.solver} [{NOT_CHECKED}]", again, _own_worth)
+    task = _Task(
+        f"solved by {result.solver} [{NOT_CHECKED}]", again, lambda at: Worth(at.value, at.bound)
+    )
     return _Work(result, problem.level, problem.kind, {problem.kind: task}, seconds, progress).done(())
 
 
@@ -195,34 +197,28 @@ def has_level(result: Result) -> bool:
     return result.problem.has_free_level and result.value is not None
 
 
-def _worth(made: Design, name: str, columns: list[str]) -> Callable[[Result], Worth]:
+def _worth(made: Design, name: str, columns: list[str], result: Result) -> Worth:
     """Measure a method's answer: its information in nats, or the largest ± of some columns.
 
     Args:
         made: the design.
         name: the method.
         columns: the columns; none for information.
+        result: the answer.
     """
-
-    def worth(result: Result) -> Worth:
-        other = dataclasses.replace(made, result=result, method=name)
-        if other.unanswered:
-            return Worth(None, None)
-        if not columns:
-            return Worth(other.information, other.bound)
-        largest = max(part.margin(made.rows) * (part.unit or 100) for part in other.accuracy(columns))
-        if math.isinf(largest):
-            raise InvalidInputError("its reports leave the share of some values open")
-        return Worth(largest, None)
-
-    return worth
+    other = dataclasses.replace(made, result=result, method=name)
+    if other.unanswered:
+        return Worth(None, None)
+    if not columns:
+        return Worth(other.information, other.bound)
+    largest = max(part.margin(made.rows) * (part.unit or 100) for part in other.accuracy(columns))
+    if math.isinf(largest):
+        raise InvalidInputError("its reports leave the share of some values open")
+    return Worth(largest, None)
 
 
-def _at_level(question: Question, name: str) -> Callable[[float, float], Result]:
-    def at_level(epsilon: float, seconds: float) -> Result:
-        return METHODS[name].solve(dataclasses.replace(question, epsilon=epsilon), GAP, seconds, None)
-
-    return at_level
+def _at_level(question: Question, name: str, epsilon: float, seconds: float) -> Result:
+    return METHODS[name].solve(dataclasses.replace(question, epsilon=epsilon), GAP, seconds, None)
 
 
 class _Work:

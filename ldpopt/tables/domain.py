@@ -276,7 +276,12 @@ class Domain:
     @property
     def all_columns(self) -> list[Column]:
         """The columns, the secret ones first."""
-        return [*self.secret.columns, *(() if self.public is None else self.public.columns)]
+        return [column for side in self.sides for column in side.columns]
+
+    @property
+    def sides(self) -> list[Attribute]:
+        """The secret, and the public attribute if there is one."""
+        return [self.secret] if self.public is None else [self.secret, self.public]
 
     @property
     def labels(self) -> tuple[str, ...]:
