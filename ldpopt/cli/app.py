@@ -16,6 +16,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 import ldpopt
+from ldpopt.cli import options
 from ldpopt.core.ending import fail
 from ldpopt.core.exact import ExitCode
 
@@ -76,9 +77,13 @@ def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
 
 
 def explained(command: Callable[..., None]) -> Callable[..., None]:
-    """Give each option of a command, as its help, what the docstring says of it under "Options:"."""
-    words, _, listed = inspect.cleandoc(command.__doc__ or "").partition("\n\nOptions:\n")
-    told = {name: " ".join(text.split()) for name, text in OPTION.findall(listed)}
+    """Give each option of a command, as its help, what the docstring says of it under "Options:".
+
+    What several commands share is said by the docstring of :mod:`ldpopt.cli.options`.
+    """
+    words, _, own = inspect.cleandoc(command.__doc__ or "").partition("\n\nOptions:\n")
+    listed = OPTION.findall(f"{options.__doc__}\n{own}")  # the later one counts
+    told = {name: " ".join(text.split()) for name, text in listed}
     signature = inspect.signature(command, eval_str=True)
     parameters = [_option(given, told.get(given.name)) for given in signature.parameters.values()]
 
@@ -99,7 +104,7 @@ def _option(given: inspect.Parameter, words: str | None) -> inspect.Parameter:
     flag = [f"--{given.name.replace('_', '-')}"] * (kind is bool)
     plain = typer.Argument() if given.default is given.empty else typer.Option(*flag)
     option = copy(known[0]) if stated else plain
-    option.help = words
+    option.help = option.help or words
     return given.replace(annotation=Annotated[kind, option])
 
 

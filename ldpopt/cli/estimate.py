@@ -24,7 +24,7 @@ def estimate(
     mechanism: given.MechanismFile,
     level: float = 0.95,
     plot: Path | None = None,
-    force: given.Force = False,
+    force: bool = False,
     joint: bool = False,
     others: Annotated[bool, typer.Option("--all")] = False,
     explain: bool = False,
@@ -34,9 +34,9 @@ def estimate(
     between: Annotated[str, typer.Option("--range", metavar="LOW,HIGH")] = "",
     queries: list[str] | None = None,
     registry: bool = False,
-    weights: given.Weights = "",
+    weights: str = "",
     jobs: given.Jobs = 1,
-    scheduler: given.Scheduler = None,
+    scheduler: str | None = None,
     as_json: given.AsJson = False,
 ) -> None:
     """Estimate the frequencies of the data from released reports, with their uncertainty.

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.cli.options import Force
 from ldpopt.cli.terminal import check_output, end_as_decided, hang, say
 
 
@@ -31,7 +30,7 @@ def export(
     mechanism: Annotated[Path, typer.Argument(metavar="MECH")],
     target: Annotated[Target, typer.Option()],
     out: Annotated[Path, typer.Option("--out", "-o")],
-    force: Force = False,
+    force: bool = False,
 ) -> None:
     """Write a mechanism as one self-contained program that draws reports, with test vectors.
 

@@ -1,4 +1,33 @@
-"""The options that commands share: how to print; a table, its columns and bins; the mechanism."""
+"""The options that commands share: how to print; a table, its columns and bins; the mechanism.
+
+Options:
+    alpha: Significance level of the χ² set.
+    as_json: Print one JSON object instead of a table.
+    bins: COLUMN=5 (that many bins), COLUMN=18,30,65 or COLUMN=1980-01-01 (edges).
+    dates: How its dates are written; dd/mm/yyyy, mm/dd/yyyy.
+    decimal: The decimal mark of its numbers, . or ,
+    encoding: The encoding of a text file, e.g. latin-1.
+    force: Write over a file that exists.
+    jobs: Worker processes, for a directory of files.
+    levels: COLUMN=2: keep the first 2 characters; COLUMN=FILE: groups, from a table.
+    mechanism: A file that ldpopt design wrote, private or public.
+    missing: Rows with an empty cell: refuse, drop, or category (the value (missing)).
+    person: The column that says who it is: the first row of each person counts.
+    problem: The class of the file's kind, if it is your own: file.py:CLASS.
+    public: Columns to release, comma-separated; if not given, all data are secret.
+    queries: Columns whose frequencies are wanted, comma-separated; default: all.
+    scheduler: Address of a Dask scheduler, for a directory of files.
+    secrecy: A table of two values of the secret and the multiple of epsilon that is their level.
+    secret: Columns to hide, comma-separated; a name with a comma in double quotes.
+    sensitive: COLUMN=VALUE,…: hide these values of a secret column; others may be told.
+    sep: The separator of columns in a text file, e.g. ';' or '|'.
+    table: A .csv, .tsv, .txt or .parquet file, a directory of them, - for standard input, or an
+        embedded table: adult, adult:sex-race, …
+    text: Columns whose cells are words, even '12' and 'NA'; comma-separated.
+    told: Tell public columns as they are; hide s from who knows them.
+    top: COLUMN=20: tell the 20 most frequent values apart; all others are (other).
+    weights: The column that says how many people a row stands for.
+"""
 
 from __future__ import annotations
 
@@ -20,88 +49,14 @@ T = TypeVar("T")
 ISO = "yyyy-mm-dd"
 TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
 """A date, or a date and a time of day."""
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-TableName = Annotated[
-    str,
-    typer.Argument(
-        metavar="TABLE",
-        help="A .csv, .tsv, .txt or .parquet file, a directory of them, - for standard input, or an "
-        "embedded table: adult, adult:sex-race, …",
-    ),
-]
-Separator = Annotated[
-    str | None, typer.Option("--sep", help="The separator of columns in a text file, e.g. ';' or '|'.")
-]
-Encoding = Annotated[str, typer.Option(help="The encoding of a text file, e.g. latin-1.")]
-MechanismFile = Annotated[
-    Path, typer.Option("--mechanism", "-m", help="A file that ldpopt design wrote, private or public.")
-]
-Jobs = Annotated[int, typer.Option(min=1, help="Worker processes, for a directory of files.")]
-Scheduler = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler, for a directory of files.")
-]
-Missing = Annotated[
-    str, typer.Option(help="Rows with an empty cell: refuse, drop, or category (the value (missing)).")
-]
-SecretColumns = Annotated[
-    str, typer.Option(help="Columns to hide, comma-separated; a name with a comma in double quotes.")
-]
-PublicColumns = Annotated[
-    str, typer.Option(help="Columns to release, comma-separated; if not given, all data are secret.")
-]
-QueriedColumns = Annotated[
-    str, typer.Option(help="Columns whose frequencies are wanted, comma-separated; default: all.")
-]
-Person = Annotated[
-    str,
-    typer.Option("--id", help="The column that says who it is: the first row of each person counts."),
-]
-Decimal = Annotated[str, typer.Option(help="The decimal mark of its numbers, . or ,")]
-Dates = Annotated[str, typer.Option(help="How its dates are written; dd/mm/yyyy, mm/dd/yyyy.")]
-Weights = Annotated[str, typer.Option(help="The column that says how many people a row stands for.")]
-Told = Annotated[
-    bool, typer.Option("--given", help="Tell public columns as they are; hide s from who knows them.")
-]
-Sensitive = Annotated[
-    list[str] | None,
-    typer.Option(help="COLUMN=VALUE,…: hide these values of a secret column; others may be told."),
-]
-Secrecy = Annotated[
-    str,
-    typer.Option(
-        "--levels-of-secrecy",
-        metavar="FILE",
-        help="A table of two values of the secret and the multiple of epsilon that is their level.",
-    ),
-]
-Significance = Annotated[float, typer.Option(help="Significance level of the χ² set.")]
-BinsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--bins", help="COLUMN=5 (that many bins), COLUMN=18,30,65 or COLUMN=1980-01-01 (edges)."
-    ),
-]
-TopOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--top", help="COLUMN=20: tell the 20 most frequent values apart; all others are (other)."
-    ),
-]
-LevelsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--levels", help="COLUMN=2: keep the first 2 characters; COLUMN=FILE: groups, from a table."
-    ),
-]
-TextColumns = Annotated[
-    str,
-    typer.Option("--text", help="Columns whose cells are words, even '12' and 'NA'; comma-separated."),
-]
-OwnProblem = Annotated[
-    str | None,
-    typer.Option("--problem", help="The class of the file's kind, if it is your own: file.py:CLASS."),
-]
-Force = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
+AsJson = Annotated[bool, typer.Option("--json")]
+TableName = Annotated[str, typer.Argument(metavar="TABLE")]
+MechanismFile = Annotated[Path, typer.Option("--mechanism", "-m")]
+Jobs = Annotated[int, typer.Option(min=1)]
+SecretColumns = Annotated[str, typer.Option()]
+Person = Annotated[str, typer.Option("--id")]
+Told = Annotated[bool, typer.Option("--given")]
+Secrecy = Annotated[str, typer.Option("--levels-of-secrecy", metavar="FILE")]
 
 
 def know(problem: str | None) -> None:

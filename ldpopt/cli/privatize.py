@@ -44,12 +44,12 @@ def privatize(
             "others."
         ),
     ] = "refuse",
-    weights: given.Weights = "",
+    weights: str = "",
     person: given.Person = "",
-    sep: given.Separator = None,
-    encoding: given.Encoding = "utf-8",
-    decimal: given.Decimal = ".",
-    dates: given.Dates = given.ISO,
+    sep: str | None = None,
+    encoding: str = "utf-8",
+    decimal: str = ".",
+    dates: str = given.ISO,
     max_level: Annotated[
         float | None,
         typer.Option(
@@ -72,7 +72,7 @@ def privatize(
         typer.Option("--force", help="Write over a file; release a table that contradicts the design."),
     ] = False,
     jobs: given.Jobs = 1,
-    scheduler: given.Scheduler = None,
+    scheduler: str | None = None,
 ) -> None:
     """Send every row of a table through a mechanism; only the reports are written.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.cli.options import Force, OwnProblem, know
+from ldpopt.cli.options import know
 from ldpopt.cli.terminal import Counting, check_output, counting, say, tell
 from ldpopt.core.exact import OPEN, ExitCode
 
@@ -28,8 +28,8 @@ def report(
     curve_seconds: Annotated[float, typer.Option(min=0)] = 60.0,
     time_limit: float | None = None,
     registry: bool = False,
-    problem: OwnProblem = None,
-    force: Force = False,
+    problem: str | None = None,
+    force: bool = False,
 ) -> None:
     """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.cli.options import AsJson, Force, OwnProblem, know
+from ldpopt.cli.options import AsJson, know
 from ldpopt.cli.terminal import cell, check_output, hang, say, watching
 from ldpopt.core.errors import UndecidedFileError, UnreadableFileError
 from ldpopt.core.exact import ExitCode
@@ -28,8 +28,8 @@ def solve(
     time_limit: float | None = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o")] = None,
-    problem: OwnProblem = None,
-    force: Force = False,
+    problem: str | None = None,
+    force: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Solve a problem; print the answer, write the certified result.

@@ -15,14 +15,14 @@ import typer
 from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.checker.kernel.budget import MOST_SECONDS, SECONDS
 from ldpopt.checker.kernel.claims import GIVES_UP, OPEN, Verdict, named
-from ldpopt.cli.options import AsJson, OwnProblem, know
+from ldpopt.cli.options import AsJson, know
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError
 
 
 def verify(
     file: Path,
     budget: Annotated[float, typer.Option(min=0.001, max=MOST_SECONDS)] = SECONDS,
-    problem: OwnProblem = None,
+    problem: str | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Let the independent checker decide every claim of a result file, or of all files of an artifact.
