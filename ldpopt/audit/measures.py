@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,16 +85,113 @@ class Measured:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; infinity is the word "inf"."""
-        numbers = {"value": self.value, "upper": self.upper, "promised": self.promised}
-        return {
-            "key": self.key,
-            "name": self.name,
-            **{name: plain_number(number) for name, number in numbers.items()},
-            "unit": self.unit,
-            "holds": self.holds,
-            "meaning": self.meaning,
-            "detail": self.detail,
-        }
+        numbers = ("value", "upper", "promised")
+        plain = {name: plain_number(getattr(self, name)) for name in numbers}
+        return {**vars(self), **plain, "holds": self.holds}
+
+
+class Words(NamedTuple):
+    """What a measure is called, what it says, and its unit."""
+
+    name: str
+    meaning: str
+    unit: str = "nats"
+
+
+WORDS = {
+    "data-observed": Words(
+        "level for this table's data",
+        "the level for the distribution of the table of --data alone, as if it were exactly right",
+    ),
+    "data-alike": Words(
+        "chance of such a table",
+        (
+            "the probability that two tables differ as much as this one and the design's, or more, if "
+            "both come from one distribution (χ² test; of few rows, a bound by the rarest count)"
+        ),
+        "probability",
+    ),
+    "statistic-maximal-leakage": Words(
+        "statistic maximal leakage",
+        "a report multiplies the chance to guess the secret by at most e^this, whatever the prior",
+    ),
+    "infimum-leakage": Words(
+        "infimum leakage",
+        "whoever rules out one value of the secret errs at most e^this times less often with a report",
+    ),
+    "pointwise-leakage": Words(
+        "pointwise leakage",
+        "the worst single report multiplies the chance to guess the secret by at most e^this",
+    ),
+    "indistinguishability": Words(
+        "indistinguishability",
+        "a report is at most e^this times as likely for one input as for another with another secret",
+    ),
+    "maximal-leakage": Words(
+        "maximal leakage",
+        "a report multiplies the chance to guess anything about the input by at most e^this",
+    ),
+    "average-privacy": Words(
+        "average privacy",
+        (
+            "of the information in an input this share stays hidden, on average over distributions "
+            "(Jeffreys' Dirichlet(1/2) prior)"
+        ),
+        "share",
+    ),
+    "worst-case-privacy": Words(
+        "worst-case privacy",
+        "the share that stays hidden for the worst distribution and report: e^(−LDP level)",
+        "share",
+    ),
+    "information": Words(
+        "information released", "I(X;Y): what a report tells about the whole input: the use of the data"
+    ),
+    "blind-guess": Words(
+        "guessing the secret without a report",
+        "the chance of an attacker who knows the observed distribution alone",
+        "probability",
+    ),
+    "guess": Words(
+        "guessing the secret from a report",
+        "the chance of the same attacker after seeing one report",
+        "probability",
+    ),
+    "observed": Words(
+        "level for the observed data",
+        (
+            "no report changes the odds of two secrets by more than e^this, for the observed "
+            "distribution alone, as if it were known"
+        ),
+    ),
+    "known-public": Words(
+        "level if the public value is known",
+        (
+            "no report changes the odds of two secrets of a person whose public value is known by more "
+            "than e^this"
+        ),
+    ),
+    "secret-information": Words(
+        "information about the secret",
+        "I(S;Y): what a report tells about the secret on average, for the observed distribution",
+    ),
+    "blind-guess-given-public": Words(
+        "the same for whoever knows the public value",
+        "the chance to guess the secret of a person whose public value is known, without a report",
+        "probability",
+    ),
+    "guess-given-public": Words(
+        "the same from a report",
+        "the chance of whoever knows the public value after seeing one report",
+        "probability",
+    ),
+}
+"""The words of the measures whose meaning is always the same, by their keys."""
+
+
+def _measured(key: str, value: float, **more: Any) -> Measured:
+    name, meaning, unit = WORDS[key]
+    return Measured(key, name, value, unit, meaning, **more)
 
 
 FOUND = "a report changes the odds of two secrets by e^this, and a search found no more, for "
@@ -157,24 +254,10 @@ def _levels(of: Subject, worst: Level | None) -> Iterator[Measured]:
         yield _level(of, "robust-all", name, level, meaning + in_words(everything))
         yield _two_reports(of, of.uncertainty, level.level)
     if of.p is not None and of.public_names:
-        yield Measured(
-            "observed",
-            "level for the observed data",
-            of.channel(of.p)[0].epsilon(),
-            "nats",
-            "no report changes the odds of two secrets by more than e^this, for the observed "
-            "distribution alone, as if it were known",
-        )
+        yield _measured("observed", of.channel(of.p)[0].epsilon())
     if of.public_names:
         shape = (len(of.secret_names), len(of.public_names))
-        yield Measured(
-            "known-public",
-            "level if the public value is known",
-            level_given_public(of.mechanism.matrix, shape),
-            "nats",
-            "no report changes the odds of two secrets of a person whose public value is known by more "
-            "than e^this",
-        )
+        yield _measured("known-public", level_given_public(of.mechanism.matrix, shape))
     level_of_inputs = of.mechanism.epsilon()
     yield Measured("ldp", "LDP level", level_of_inputs, "nats", LDP)
     if of.part:
@@ -217,22 +300,12 @@ def data_measures(of: Subject, question: Question, counts: Whole) -> Iterator[Me
     """
     own = replace(question, counts=counts)
     alike = homogeneity(question.counts, counts).p_value
-    yield Measured(
+    yield _measured(
         "data-observed",
-        "level for this table's data",
         of.channel(own.p_hat.ravel())[0].epsilon(),
-        "nats",
-        "the level for the distribution of the table of --data alone, as if it were exactly right",
-        of.epsilon if alike < question.alpha else None,
+        promised=of.epsilon if alike < question.alpha else None,
     )
-    yield Measured(
-        "data-alike",
-        "chance of such a table",
-        alike,
-        "probability",
-        "the probability that two tables differ as much as this one and the design's, or more, if both "
-        "come from one distribution (χ² test; of few rows, a bound by the rarest count)",
-    )
+    yield _measured("data-alike", alike)
     level = rldp_level(of.mechanism, own.uncertainty)
     yield Measured(
         "data-robust",
@@ -251,63 +324,18 @@ def _leakages(of: Subject, limits: Limits) -> Iterator[Measured]:
 
     W, secrets = of.mechanism.matrix, of.secrets.tolist()
     low, high = leakage.statistic_maximal_leakage(W, secrets, effort=math.inf, time_limit=seconds())
-    yield Measured(
-        "statistic-maximal-leakage",
-        "statistic maximal leakage",
-        low,
-        "nats",
-        "a report multiplies the chance to guess the secret by at most e^this, whatever the prior",
-        upper=high,
-    )
+    yield _measured("statistic-maximal-leakage", low, upper=high)
     low, high = leakage.infimum_leakage(W, secrets, effort=math.inf, time_limit=seconds())
-    yield Measured(
-        "infimum-leakage",
-        "infimum leakage",
-        low,
-        "nats",
-        "whoever rules out one value of the secret errs at most e^this times less often with a report",
-        upper=high,
-    )
-    yield Measured(
-        "pointwise-leakage",
-        "pointwise leakage",
-        leakage.pointwise_leakage(W, secrets),
-        "nats",
-        "the worst single report multiplies the chance to guess the secret by at most e^this",
-    )
-    yield Measured(
-        "indistinguishability",
-        "indistinguishability",
-        leakage.indistinguishability(W, secrets),
-        "nats",
-        "a report is at most e^this times as likely for one input as for another with another secret",
-    )
-    yield Measured(
-        "maximal-leakage",
-        "maximal leakage",
-        float(leakage.maximal_leakage(W)),
-        "nats",
-        "a report multiplies the chance to guess anything about the input by at most e^this",
-    )
+    yield _measured("infimum-leakage", low, upper=high)
+    yield _measured("pointwise-leakage", leakage.pointwise_leakage(W, secrets))
+    yield _measured("indistinguishability", leakage.indistinguishability(W, secrets))
+    yield _measured("maximal-leakage", float(leakage.maximal_leakage(W)))
 
 
 def _averages(of: Subject) -> Iterator[Measured]:
     prior = Dirichlet.jeffreys(of.mechanism.shape[0])
-    yield Measured(
-        "average-privacy",
-        "average privacy",
-        float(information_metrics.average_privacy(of.mechanism, prior)),
-        "share",
-        "of the information in an input this share stays hidden, on average over distributions "
-        "(Jeffreys' Dirichlet(1/2) prior)",
-    )
-    yield Measured(
-        "worst-case-privacy",
-        "worst-case privacy",
-        float(information_metrics.worst_case_privacy(of.mechanism)),
-        "share",
-        "the share that stays hidden for the worst distribution and report: e^(−LDP level)",
-    )
+    yield _measured("average-privacy", float(information_metrics.average_privacy(of.mechanism, prior)))
+    yield _measured("worst-case-privacy", float(information_metrics.worst_case_privacy(of.mechanism)))
     if of.p is not None:
         yield from _observed(of, of.p)
 
@@ -315,51 +343,17 @@ def _averages(of: Subject) -> Iterator[Measured]:
 def _observed(of: Subject, p: Array) -> Iterator[Measured]:
     channel, prior = of.channel(p)
     if of.public_names:
-        yield Measured(
-            "secret-information",
-            "information about the secret",
-            float(information_metrics.mutual_information(channel, prior)),
-            "nats",
-            "I(S;Y): what a report tells about the secret on average, for the observed distribution",
+        yield _measured(
+            "secret-information", float(information_metrics.mutual_information(channel, prior))
         )
-    yield Measured(
-        "information",
-        "information released",
-        float(information_metrics.mutual_information(of.mechanism, p)),
-        "nats",
-        "I(X;Y): what a report tells about the whole input: the use of the data",
-    )
-    yield Measured(
-        "blind-guess",
-        "guessing the secret without a report",
-        float(prior.max()),
-        "probability",
-        "the chance of an attacker who knows the observed distribution alone",
-    )
-    yield Measured(
-        "guess",
-        "guessing the secret from a report",
-        float(information_metrics.attacker_success(channel, prior)),
-        "probability",
-        "the chance of the same attacker after seeing one report",
-    )
+    yield _measured("information", float(information_metrics.mutual_information(of.mechanism, p)))
+    yield _measured("blind-guess", float(prior.max()))
+    yield _measured("guess", float(information_metrics.attacker_success(channel, prior)))
     if of.public_names:
         joint = p.reshape(-1, len(of.public_names))
         blind, seen = information_metrics.guesses_given_public(of.mechanism, joint)
-        yield Measured(
-            "blind-guess-given-public",
-            "the same for whoever knows the public value",
-            blind,
-            "probability",
-            "the chance to guess the secret of a person whose public value is known, without a report",
-        )
-        yield Measured(
-            "guess-given-public",
-            "the same from a report",
-            seen,
-            "probability",
-            "the chance of whoever knows the public value after seeing one report",
-        )
+        yield _measured("blind-guess-given-public", blind)
+        yield _measured("guess-given-public", seen)
 
 
 # ------------------------------------------------------------ words

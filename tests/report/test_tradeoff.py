@@ -46,10 +46,10 @@ def test_the_curve_of_a_design_for_estimates_compares_how_precise_they_are(metho
     own, twice = (max(100 * part.margin(made.rows) for part in of.accuracy()) for of in (made, again))
     curve = tradeoff.of_design(made, seconds=1e-9)
     assert curve.own == tradeoff.Point(1.0, own, None)
-    found = tradeoff._at_level(made.question, method)(2.0, 60.0)
+    found = tradeoff._at_level(made.question, method, 2.0, 60.0)
     columns = tradeoff.precise(made)
     assert columns == ["sex", "race"]
-    assert tradeoff._worth(made, method, columns)(found).value == pytest.approx(twice)
+    assert tradeoff._worth(made, method, columns, found).value == pytest.approx(twice)
 
 
 def test_curve_knows_the_closed_form(patient):
@@ -109,7 +109,7 @@ def test_a_point_that_the_whole_time_cut_short_is_left_out(files, clock, status,
         clock.move(took)
         return replace(made.result, status=status)
 
-    task = tradeoff._Task("", slow, tradeoff._own_worth)
+    task = tradeoff._Task("", slow, lambda found: tradeoff.Worth(found.value, found.bound))
     work = tradeoff._Work(made.result, 1.0, "srr", {"srr": task}, 2.0, None)
     work._follow("srr", [2.0])
     assert [point.epsilon for point in work.points["srr"]] == ([] if left else [2.0])
