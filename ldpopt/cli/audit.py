@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.cli.options import (
-    ISO,
-    AsJson,
-    Person,
-    know,
-    opened,
-    prepared,
-)
+from ldpopt.cli import options as given
 from ldpopt.cli.terminal import hang, print_facts, print_table, say, watching
 from ldpopt.core.exact import EXIT_CODES
 
@@ -44,11 +37,11 @@ def audit(
     data: str | None = None,
     released: str | None = None,
     missing: str = "refuse",
-    person: Person = "",
+    person: given.Person = "",
     sep: str | None = None,
     encoding: str = "utf-8",
     decimal: str = ".",
-    dates: str = ISO,
+    dates: str = given.ISO,
     samples: Annotated[int | None, typer.Option(min=20)] = None,
     confidence: float = 0.99,
     sets: Annotated[list[str] | None, typer.Option("--set")] = None,
@@ -56,7 +49,7 @@ def audit(
     time_limit: float | None = None,
     problem: str | None = None,
     explain: bool = False,
-    as_json: AsJson = False,
+    as_json: given.AsJson = False,
 ) -> None:
     """Measure a mechanism's privacy in several senses, and attack its sampler.
 
@@ -83,7 +76,7 @@ def audit(
     from ldpopt.audit.auditing import audit as examine
     from ldpopt.audit.set_levels import levels_over
 
-    know(problem)
+    given.know(problem)
     what = f"auditing {file}: its certificate, levels, leakage, and its sampler under attack"
     shares = 1 + len(sets or ())  # the levels over sets have as much time each as the rest together
     part = limits.left(1 / shares)
@@ -115,8 +108,8 @@ def _table(data: str, file: Path, missing: str, *written: Any) -> TableReader:
     from ldpopt.release.designing import load_mechanism
 
     if missing == "refuse":
-        return opened(data, *written)
-    return prepared(data, load_mechanism(file), missing, *written)
+        return given.opened(data, *written)
+    return given.prepared(data, load_mechanism(file), missing, *written)
 
 
 def _first_screen(found: Audit, file: Path) -> dict[str, str]:

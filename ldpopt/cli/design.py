@@ -14,15 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpopt.cli import options as given
+from ldpopt.cli import terminal
 from ldpopt.cli.compared_designs import comparison_row, print_comparison, tell_method
-from ldpopt.cli.terminal import (
-    check_output,
-    err_console,
-    print_facts,
-    say,
-    tell,
-    watching,
-)
 from ldpopt.core.exact import EXIT_CODES
 from ldpopt.core.rounding import at_least, at_most, bound_text, plain_number, value_text
 
@@ -125,8 +118,8 @@ def design(
     public_file, asked = public_path(out), given.split_columns(queries)
     coarser = given.coarser(bins, text, top, levels)
     for file in (out, public_file):
-        check_output(file, force, table)
-    with watching(f"reading {table}", seconds) as watch:
+        terminal.check_output(file, force, table)
+    with terminal.watching(f"reading {table}", seconds) as watch:
         made = designing.design(
             given.opened(table, sep, encoding, person, decimal, dates),
             [mean] if mean else given.split_columns(secret),
@@ -147,36 +140,38 @@ def design(
             time_limit=seconds,
             progress=watch,
             step=lambda name: watch.step(f"designing by {name}"),
-            warn=lambda sentence: tell(f"note: {sentence}"),
+            warn=lambda sentence: terminal.tell(f"note: {sentence}"),
         )
     found: dict[str, Design | str] = {}
     if compare:
         left = COMPARING * max(limits.remaining(), LEAST_LEFT)
-        with watching("comparing methods", left) as watch:
+        with terminal.watching("comparing methods", left) as watch:
             found = comparing.compare(
                 made,
                 time_limit=left,
                 progress=watch,
                 step=lambda done, of, name: watch.step(f"{done + 1} of {of}: {name}"),
-                row=partial(tell_method, goal=goal, queries=asked) if err_console.is_terminal else None,
+                row=partial(tell_method, goal=goal, queries=asked)
+                if terminal.err_console.is_terminal
+                else None,
             )
         made = comparing.best(found, goal, asked) if method == "auto" else made
     made.save(out)
     if made.public.recoverable in (APPROXIMATELY, EXACTLY):
         instead = comparing.to_publish(made, goal, asked)
-        tell(f"warning: {public_file}: {made.recovery}. {instead}")
+        terminal.tell(f"warning: {public_file}: {made.recovery}. {instead}")
     elif any(isinstance(spec, int) for spec in coarser["bins"].values()):
-        tell(f"warning: {public_file}: {EDGES}")
+        terminal.tell(f"warning: {public_file}: {EDGES}")
     made.public.save(public_file)
     if any(map(comparing.was_interrupted, [made, *found.values()])):
         _print_unfinished(made, found, out, as_json)
         raise KeyboardInterrupt
     allowed = limits.for_checker()
-    with watching("checking the certificate", allowed):
+    with terminal.watching("checking the certificate", allowed):
         made = replace(made, decided=verify(out, budget=allowed))
     if compare:
         allowed = limits.for_checker()
-        with watching("checking the other methods", allowed):
+        with terminal.watching("checking the other methods", allowed):
             found = comparing.checked_within(found, made, allowed)
     if as_json:
         print(json.dumps(_design_summary(made, found, asked), allow_nan=False))
@@ -203,8 +198,8 @@ def _print_unfinished(made: Design, found: dict[str, Design | str], out: Path, a
         return
     for name, other in found.items():
         shown = other if isinstance(other, str) else f"{_nats(other)} [not checked]"
-        say(f"{name}: {shown}")
-    say(f"wrote {out} by {made.method} [not checked]; check it with: ldpopt verify {out}")
+        terminal.say(f"{name}: {shown}")
+    terminal.say(f"wrote {out} by {made.method} [not checked]; check it with: ldpopt verify {out}")
 
 
 def _print_design(facts: dict[str, Callable[[], str]], explain: bool) -> None:
@@ -212,7 +207,7 @@ def _print_design(facts: dict[str, Callable[[], str]], explain: bool) -> None:
     shown = {name: facts[name]() for name in (facts if explain else FIRST_SCREEN)}
     if not explain:
         shown["certificate"] += "; more with --explain"
-    print_facts({name: text for name, text in shown.items() if text})
+    terminal.print_facts({name: text for name, text in shown.items() if text})
 
 
 def _facts(

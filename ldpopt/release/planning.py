@@ -16,13 +16,7 @@ from ldpopt.core import notebook, validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.limits import LEAST_LEFT, Limits
 from ldpopt.engine.solving import whole_answers
-from ldpopt.release.accuracy import (
-    Accuracy,
-    accuracies,
-    column_groups,
-    data_accuracies,
-    query_rows,
-)
+from ldpopt.release import accuracy
 from ldpopt.release.designing import GAP, SECONDS, sensitive_secrets
 from ldpopt.release.levels_of_secrecy import multiples
 from ldpopt.release.methods import BUILT, METHODS, MOST_ROWS, applicable
@@ -167,8 +161,8 @@ def plan(
     if warn is not None and isinstance(table, FirstRows):
         warn(table.in_words)
     level, narrow = LEVELS[0] if epsilon is None else epsilon, about.counts.size <= MOST_ROWS
-    column_groups(about.domain, queries)  # refuses a name that is no column
-    rows = query_rows(about.domain, queries) if narrow else None
+    accuracy.column_groups(about.domain, queries)  # refuses a name that is no column
+    rows = accuracy.query_rows(about.domain, queries) if narrow else None
     few = sensitive_secrets(about.domain, sensitive or {})
     apart = () if secrecy is None else multiples(about.domain.secret, secrecy)
     first = Question(about.counts, level, robust, alpha, queries=rows, sensitive=few, secrecy=apart)
@@ -185,7 +179,7 @@ def plan(
     wanted = search.least(points) if epsilon is None else points[0]
     if warn is not None and (late := search.unfinished(len(points), len(ladder))):
         warn(late)
-    plain = data_accuracies(about.counts, about.domain, queries)
+    plain = accuracy.data_accuracies(about.counts, about.domain, queries)
     raw = max(part.margin(search.n) for part in plain)
     return Plan(target, search.n, wanted, tuple(sorted(points)), raw)
 
@@ -239,10 +233,12 @@ class _Search:
         worst = max(part.margin(self.n) for part in parts)
         return Point(question.epsilon, name, worst, max(part.rows_for(self.target) for part in parts))
 
-    def _accuracy(self, question: Question, name: str, seconds: float) -> tuple[Accuracy, ...]:
+    def _accuracy(self, question: Question, name: str, seconds: float) -> tuple[accuracy.Accuracy, ...]:
         """Build the mechanism of a method, exactly private; no value is stated, so none is computed."""
         made = METHODS[name].randomizer(question, GAP, seconds)
-        return () if made is None else accuracies(made, question.counts, self.domain, self.queries)
+        return (
+            () if made is None else accuracy.accuracies(made, question.counts, self.domain, self.queries)
+        )
 
     def least(self, points: Sequence[Point]) -> Point | None:
         """Find the least level with the target's margin, between levels whose margins are known.
