@@ -23,54 +23,20 @@ if TYPE_CHECKING:
 def privatize(
     mechanism: given.MechanismFile,
     table: given.TableName = "",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="The released file, .csv or .parquet; without an ending a directory."
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Repeatable noise, for tests: the seed undoes the protection."),
-    ] = None,
-    missing: Annotated[
-        str,
-        typer.Option(help="Rows with an empty cell (and no value for it): refuse or drop."),
-    ] = "refuse",
-    new_values: Annotated[
-        str,
-        typer.Option(
-            help="Values that the design does not know: refuse, or other to count them as its value for "
-            "others."
-        ),
-    ] = "refuse",
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None,
+    seed: Annotated[int | None, typer.Option(min=0)] = None,
+    missing: str = "refuse",
+    new_values: str = "refuse",
     weights: str = "",
     person: given.Person = "",
     sep: str | None = None,
     encoding: str = "utf-8",
     decimal: str = ".",
     dates: str = given.ISO,
-    max_level: Annotated[
-        float | None,
-        typer.Option(
-            help="Refuse if all releases by it together would have a level above this, in nats."
-        ),
-    ] = None,
-    population: Annotated[
-        str,
-        typer.Option(help="Who the people are: releases about others do not count."),
-    ] = "",
-    void: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN",
-            help="Release nothing: this run was a rehearsal, its file is deleted.",
-        ),
-    ] = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Write over a file; release a table that contradicts the design."),
-    ] = False,
+    max_level: float | None = None,
+    population: str = "",
+    void: Annotated[str | None, typer.Option(metavar="RUN")] = None,
+    force: bool = False,
     jobs: given.Jobs = 1,
     scheduler: str | None = None,
 ) -> None:
@@ -81,6 +47,17 @@ def privatize(
 
     Exit code 0: done, 1: a claim of the mechanism's file is refuted, 2: bad input, 3: one is undecided,
     4: done, but the file does not decide its promise.
+
+    Options:
+        out: The released file, .csv or .parquet; without an ending a directory.
+        seed: Repeatable noise, for tests: the seed undoes the protection.
+        missing: Rows with an empty cell (and no value for it): refuse or drop.
+        new_values: Values that the design does not know: refuse, or other to count them as its value
+            for others.
+        max_level: Refuse if all releases by it together would have a level above this, in nats.
+        population: Who the people are: releases about others do not count.
+        void: Release nothing: this run was a rehearsal, its file is deleted.
+        force: Write over a file; release a table that contradicts the design.
     """
     from ldpopt.core.validate import choice
     from ldpopt.engine.verifying import NOT_CHECKED
