@@ -158,6 +158,7 @@ class ColumnLP:
     def __init__(self, k: int, gain: float = 1.0, *, tuned: bool = True) -> None:
         self.rays = np.zeros((k, 0))
         self.gains = np.zeros(0)
+        self.sums = np.zeros(0)
         self._sizes = np.zeros(0)
         self._scale = gain if gain > 0 else 1.0
         # primal simplex: a new column keeps the old point feasible
@@ -173,6 +174,7 @@ class ColumnLP:
         k, m = rays.shape
         self.rays = np.hstack([self.rays, rays])
         self.gains = np.append(self.gains, gains)
+        self.sums = np.append(self.sums, rays.sum(axis=0))
         self._sizes = np.append(self._sizes, size)
         self._model.addCols(
             m,
@@ -250,7 +252,7 @@ def solve_listed(rays: Array, gains: Array, limits: Limits, lp: ColumnLP | None 
         return FormSolution(Status.LIMIT)
     with limits.proving():
         dual = np.where(np.isfinite(optimum.dual), optimum.dual, 0.0)
-        excess = float(((gains - dual @ rays) / rays.sum(axis=0)).max())
+        excess = float(((lp.gains - dual @ lp.rays) / lp.sums).max())
         dual = dual + max(excess, 0.0) + proof_slack(optimum.value, limits.gap) / k
         bound = certify.dual_bound(dual)
     found = FormSolution(

@@ -233,7 +233,7 @@ def _searched(
             f"solve takes a problem, such as ldpopt.problem('staircase', …), not {problem!r:.80}"
         )
     limits = whole if whole.deadline is None else whole.part(1 - REPAIR_SHARE)
-    form, chosen, attempts = _choose(problem, solver, options)
+    form, chosen, attempts = _choose(problem, solver, options, used)
     chosen = used.setdefault(chosen.name, chosen)
     choice_seconds = whole.elapsed()
     form, solution = run_stages(problem, form, chosen, limits)
@@ -289,7 +289,7 @@ def chosen_solver(problem: Problem, solver: str | Solver[Any] = "auto") -> str:
     >>> chosen_solver(problem("staircase", epsilon=1, prior=[0.5, 0.5]))
     'enumerate'
     """
-    return _choose(problem, solver, {})[1].name
+    return _choose(problem, solver, {}, {})[1].name
 
 
 def environment() -> dict[str, str]:
@@ -303,7 +303,7 @@ def _version(name: str) -> str:
 
 
 def _choose(
-    problem: Problem, solver: str | Solver[Any], options: dict[str, Any]
+    problem: Problem, solver: str | Solver[Any], options: dict[str, Any], used: dict[str, Solver[Any]]
 ) -> tuple[Form, Solver[Any], dict[str, str]]:
     forms = list(problem.forms())
     if isinstance(solver, Solver):
@@ -320,6 +320,8 @@ def _choose(
     second_best: tuple[Form, str] | None = None
     for form in forms:
         for name in solvers_of(type(form)):
+            if (same := used.get(name)) and same.takes(form) is True and same.suits(form) is True:
+                return form, same, reasons
             reason = _refusal(name, form)
             if reason is None:
                 second_best = second_best or (form, name)

@@ -86,6 +86,10 @@ class SecretCone:
 
     def size(self) -> int:
         """Return how many generators :meth:`rays` lists."""
+        return self._size
+
+    @cached_property
+    def _size(self) -> int:
         return sum(2 ** len(box.free) for box in self.boxes)
 
     def rays(self) -> Array:
