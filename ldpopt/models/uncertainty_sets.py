@@ -8,14 +8,14 @@ Choose which public values of a wide table to merge, so that a mechanism can sti
 
 A mechanism that is private against F has I(X; Y) ≤ I(S; Y) + H(U | S), and in the merged table H(G | S)
 takes the place of H(U | S), where G is the group of U. So the groups are chosen to keep H(G | S) large:
-each step merges the two groups for which it falls least. Merging the rarest values instead
-would leave one group that is often large and tells little.
+each step merges the two groups for which it falls least, of values with an order neighbours alone.
+Merging the rarest values instead would leave one group that is often large and tells little.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -224,29 +224,56 @@ def _check_secrets(name: str, table: Array) -> None:
             )
 
 
-def entropy_keeping_groups(p_hat: Array, width: int) -> NDArray[np.int64]:
+SKIPPED = 1e3
+"""What a skipped value counts for when groups are merged, in nats: more than all information."""
+
+
+def entropy_keeping_groups(
+    p_hat: Array, width: int, ranks: Sequence[Sequence[float]] = ()
+) -> NDArray[np.int64]:
     """Group the public values so that ``width`` groups are left; return the group of each value.
 
     The loss of merging the groups g and h is Σ_s η(P_sg + P_sh) − η(P_sg) − η(P_sh) with η(p) = p log p.
-    Groups are numbered in the order of their first values.
+    Of values with an order, neighbours alone are merged: of the pairs that skip the fewest values, the
+    one that loses least. Groups are numbered in the order of their first values.
 
-    >>> entropy_keeping_groups(np.array([[0.1, 0.2, 0.1], [0.1, 0.4, 0.1]]), 2)
-    array([0, 1, 0])
+    Args:
+        p_hat: the distribution [s][u].
+        width: how many groups are left.
+        ranks: for each column of u with an order the place of every value in it, 0, 1, …; not a number
+            for a value without a place, such as an empty cell, which skips nothing.
+
+    >>> p_hat = np.array([[0.1, 0.2, 0.1], [0.1, 0.4, 0.1]])
+    >>> entropy_keeping_groups(p_hat, 2), entropy_keeping_groups(p_hat, 2, [[0, 1, 2]])
+    (array([0, 1, 0]), array([0, 0, 1]))
     """
     columns = np.asarray(p_hat, float).T.copy()
     group = np.arange(len(columns))
     alive = np.ones(len(columns), bool)
+    lowest = np.array(ranks, float).reshape(-1, len(columns))
+    highest = lowest.copy()
+
+    def worse(g: np.intp | int, others: Any) -> Array:
+        """Return what is lost by merging g with others: a skipped value is more than any information."""
+        up = lowest[:, others] - highest[:, g, None] - 1
+        down = lowest[:, g, None] - highest[:, others] - 1
+        skipped = np.nan_to_num(np.maximum(np.maximum(up, down), 0)).sum(axis=0)
+        found: Array = _losses(columns[g], columns[others]) + SKIPPED * skipped
+        return found
+
     losses = np.full((len(columns), len(columns)), np.inf)
     for g in range(len(columns)):
-        losses[g, g + 1 :] = _losses(columns[g], columns[g + 1 :])
+        losses[g, g + 1 :] = worse(g, slice(g + 1, None))
     for _ in range(len(columns) - width):
         first, second = np.unravel_index(int(losses.argmin()), losses.shape)
         columns[first] += columns[second]
+        lowest[:, first] = np.fmin(lowest[:, first], lowest[:, second])
+        highest[:, first] = np.fmax(highest[:, first], highest[:, second])
         group[group == second] = first
         alive[second] = False
         losses[second], losses[:, second] = np.inf, np.inf
         others = np.flatnonzero(alive)
-        new = _losses(columns[first], columns[others])
+        new = worse(first, others)
         below, above = others < first, others > first
         losses[others[below], first], losses[first, others[above]] = new[below], new[above]
     return np.unique(group, return_inverse=True)[1].astype(np.int64)

@@ -26,7 +26,7 @@ from ldpopt.release.designed import Design
 from ldpopt.release.levels_of_secrecy import multiples
 from ldpopt.release.methods import METHODS, MOST_ROWS, chosen
 from ldpopt.release.public_design import SECTION, Promise, PublicDesign, load_public
-from ldpopt.release.question import MOST_PUBLIC, Question
+from ldpopt.release.question import MOST_PUBLIC, Question, ranks
 from ldpopt.release.several_reports import LEVELS, several
 from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.domain import Domain
@@ -211,7 +211,8 @@ def design(
     wanted = query_rows(domain, queries) if named and counts.size <= MOST_ROWS else None
     about = counts, epsilon, robust, alpha, width, reports, None, wanted, domain.of_numbers
     apart = () if secrecy is None else multiples(domain.secret, secrecy)
-    question = Question(*about, sensitive_secrets(domain, sensitive or {}), apart)
+    few = sensitive_secrets(domain, sensitive or {})
+    question = Question(*about, few, apart, ranks(domain.public))
     found: list[Design] = []
     failed: dict[str, LdpoptError] = {}
     only = "composed" if question.composed and method == "auto" else method
@@ -301,8 +302,9 @@ def with_width(question: Question, method: str, time_limit: float) -> Question:
     best, width, values = -math.inf, WIDTHS[0], question.counts.shape[1]
     all_apart = [values] if values <= MOST_PUBLIC else []
     for tried in [*(w for w in WIDTHS if w <= most), *all_apart]:
-        merged = tried if tried < values else None
-        trial = replace(problem, width=merged, groups=None, calibrate=False)
+        asked = METHODS[method].problem(replace(question, width=tried))
+        assert isinstance(asked, PolyOpt)
+        trial = replace(asked, calibrate=False)
         with whole_answers():  # what Ctrl-C leaves of a trial tells nothing about its width
             found = solve(trial, gap=ROUGH_GAP, time_limit=max(SHARE * time_limit, 1e-3))
         if found.value is None or found.value <= best:

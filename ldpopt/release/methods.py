@@ -144,7 +144,7 @@ def _robust(kind: Any, **options: Any) -> Callable[[Question], Problem]:
 
 
 def _polyopt(question: Question, calibrate: bool = False) -> Problem:
-    return _robust(PolyOpt, width=question.merged_width(), calibrate=calibrate)(question)
+    return _robust(PolyOpt, **question.merged(), calibrate=calibrate)(question)
 
 
 def _staircase(question: Question) -> Problem:

@@ -20,7 +20,7 @@ from ldpopt.release import accuracy
 from ldpopt.release.designing import GAP, SECONDS, sensitive_secrets
 from ldpopt.release.levels_of_secrecy import multiples
 from ldpopt.release.methods import BUILT, METHODS, MOST_ROWS, applicable
-from ldpopt.release.question import Question
+from ldpopt.release.question import Question, ranks
 from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.first_rows import FirstRows
 from ldpopt.tables.survey import Bins, Survey, survey
@@ -165,7 +165,16 @@ def plan(
     rows = accuracy.query_rows(about.domain, queries) if narrow else None
     few = sensitive_secrets(about.domain, sensitive or {})
     apart = () if secrecy is None else multiples(about.domain.secret, secrecy)
-    first = Question(about.counts, level, robust, alpha, queries=rows, sensitive=few, secrecy=apart)
+    first = Question(
+        about.counts,
+        level,
+        robust,
+        alpha,
+        queries=rows,
+        sensitive=few,
+        secrecy=apart,
+        ranks=ranks(about.domain.public),
+    )
     ladder = sorted({*LEVELS, *([] if epsilon is None else [first.epsilon])})
     steps = len(ladder) + (BISECTIONS if epsilon is None else 0)
     search = _Search(about, first, target, queries, method, limits, steps)

@@ -355,11 +355,15 @@ def merged_groups(made: Design) -> list[str]:
     problem, public = made.result.problem, made.domain.public
     if not isinstance(problem, PolyOpt) or problem.groups is None or public is None:
         return []
-    return [_named(public.labels, problem.groups, g) for g in range(max(problem.groups) + 1)]
+    (first, *others), groups = public.columns, problem.groups
+    ordered = bool(first.edges) and not (others or first.missing)
+    return [_named(public.labels, groups, g, ordered) for g in range(max(groups) + 1)]
 
 
-def _named(labels: Sequence[str], groups: Sequence[int], group: int) -> str:
+def _named(labels: Sequence[str], groups: Sequence[int], group: int, ordered: bool) -> str:
     members = [label for label, own in zip(labels, groups, strict=True) if own == group]
+    if ordered:
+        return " to ".join(dict.fromkeys((members[0], members[-1])))
     more = len(members) - MOST_NAMED
     shown = ", ".join(f"({name})" if ", " in name else name for name in members[:MOST_NAMED])
     return f"{shown} and {more} more" if more > 0 else shown

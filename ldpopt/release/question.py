@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,9 @@ from ldpopt.core.problem import Uncertainty
 from ldpopt.core.validate import Array, Cleaned, InvalidInputError
 from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.privacy import Given, Pairs, Privacy, Sensitive
-from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set
+from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set, entropy_keeping_groups
+from ldpopt.tables.cells import is_number
+from ldpopt.tables.domain import Attribute
 
 ROBUSTNESS = ("all", "chi2", "known", "given")
 MOST_PUBLIC, MOST_CELLS = 10, 30
@@ -46,6 +49,8 @@ class Question(Cleaned):
             none are wanted.
         of_numbers: whether the inputs are equally spaced numbers, of which the mean is wanted.
         sensitive: numbers of the values of s that are sensitive, where not all are (with "all").
+        ranks: for each public column whose values have an order the place of every public value in it:
+            those that are merged are neighbours.
         secrecy: for each pair of values of s the multiple of ``epsilon`` that is their level, None for
             no limit; empty where all have the same (with "all").
     """
@@ -61,6 +66,7 @@ class Question(Cleaned):
     of_numbers: bool = False
     sensitive: tuple[int, ...] = ()
     secrecy: tuple[tuple[float | None, ...], ...] = ()
+    ranks: tuple[tuple[float, ...], ...] = ()
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
@@ -160,3 +166,27 @@ class Question(Cleaned):
         a1, a2 = self.counts.shape
         most = self.width or max(2, min(MOST_PUBLIC, MOST_CELLS // a1))
         return most if most < a2 else None
+
+    def merged(self) -> dict[str, Any]:
+        """Return how PolyOpt merges public values: how many groups are left, and the group of each."""
+        if (width := self.merged_width()) is None:
+            return {}
+        groups = entropy_keeping_groups(self.p_hat, width, self.ranks)
+        return {"width": width, "groups": groups.tolist()}
+
+
+def ranks(attribute: Attribute | None) -> tuple[tuple[float, ...], ...]:
+    """Return for each column of bins or numbers the place of every value of an attribute in its order.
+
+    An empty cell has none, nor has "(other)": not a number.
+    """
+    if attribute is None:
+        return ()
+    found = []
+    for i, column in enumerate(attribute.columns):
+        own = column.values[: len(column.values) - column.missing - column.other]
+        if column.edges or (not column.text and all(map(is_number, own))):
+            numbers = range(len(own)) if column.edges else [float(value) for value in own]
+            places = [*np.argsort(np.argsort(numbers)).tolist(), math.nan, math.nan]
+            found.append(tuple(float(places[member[i]]) for member in attribute.members))
+    return tuple(found)

@@ -184,8 +184,9 @@ def _top_cost(name: str, times: Counter[str], values: list[str]) -> str:
     merged = Counter({word: count for word, count in times.items() if word in apart})
     rare = len(times) - len(merged)
     merged[OTHER] += others
+    what = f"1 value of {name!r} counts" if rare == 1 else f"{rare:,} values of {name!r} count"
     return (
-        f"{rare:,} values of {name!r} count as {OTHER}: {others:,} of {rows:,} rows, "
+        f"{what} as {OTHER}: {others:,} of {rows:,} rows, "
         f"{others / rows:.1%}; {_learnable(times, merged)}"
     )
 

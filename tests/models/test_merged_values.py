@@ -45,6 +45,37 @@ def test_groups_are_numbered_in_order_and_an_empty_column_costs_nothing():
     assert groups.tolist() == [0, 1, 0, 2]
 
 
+def test_values_with_an_order_are_merged_with_neighbours_alone():
+    rng = np.random.default_rng(3)
+    p_hat = rng.dirichlet(np.ones(24)).reshape(2, 12)
+    loose = entropy_keeping_groups(p_hat, 4).tolist()
+    found = entropy_keeping_groups(p_hat, 4, [range(12)]).tolist()
+    assert found == sorted(found)
+    assert loose != sorted(loose)
+    # one merging: the best of the neighbours
+    first = entropy_keeping_groups(p_hat, 11, [range(12)])
+    pairs = [[u - (u > a) for u in range(12)] for a in range(11)]
+    best = max(kept_entropy(p_hat, groups) for groups in pairs)
+    assert kept_entropy(p_hat, first) == pytest.approx(best, abs=1e-12)
+    # values are in another order than their places; the last one has none
+    ranks = [*rng.permutation(11).astype(float), np.nan]
+    groups = entropy_keeping_groups(p_hat, 3, [ranks])
+    for g in range(3):
+        own = sorted(np.array(ranks)[(groups == g) & ~np.isnan(ranks)])
+        assert own == list(np.arange(own[0], own[0] + len(own)))
+
+
+def test_in_two_orders_groups_are_neighbours_in_both():
+    """A table of 4 x 3 bins: every group spans neighbours in both columns."""
+    p_hat = np.random.default_rng(6).dirichlet(np.ones(24)).reshape(2, 12)
+    ranks = [np.repeat(range(4), 3), np.tile(range(3), 4)]
+    groups = entropy_keeping_groups(p_hat, 4, ranks)
+    for g in range(4):
+        for rank in ranks:
+            own = np.unique(rank[groups == g])
+            assert (np.diff(own) == 1).all()
+
+
 def test_more_entropy_is_kept_than_by_rarity_and_the_mechanism_is_better():
     p_hat = np.random.default_rng(5).dirichlet(np.full(24, 0.5)).reshape(2, 12)
     first = rarest_together(p_hat.tolist(), 4)
