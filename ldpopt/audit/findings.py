@@ -73,12 +73,9 @@ class Empirical:
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return {
-            "source": self.source,
-            "reports": self.reports,
-            "confidence": self.confidence,
+            **{name: part for name, part in vars(self).items() if name != "fit_x"},
             "bound": {**vars(self.bound), "outputs": list(self.bound.outputs)},
             "told_apart": list(self.told_apart),
-            "inputs": self.inputs,
             "allowed": plain_number(self.allowed),
             "private": self.private,
             "fit": {**self.fit._asdict(), "input": self.fit_x},
@@ -125,10 +122,9 @@ class Audit:
     def to_json(self) -> dict[str, Any]:
         """Return plain data; infinity is the word "inf"."""
         return {
+            **vars(self),
             "passed": None if self.passed is OPEN else self.passed,
             "promise_decided": self.passed is not OPEN,
-            "verdict": self.verdict,
-            "epsilon": self.epsilon,
             "claims": [claim._asdict() for claim in self.claims],
             "measures": [measure.to_json() for measure in self.measures],
             "empirical": [part.to_json() for part in self.empirical],

@@ -216,6 +216,7 @@ def _facts(
     """Say everything that is known of a design, a line each: some take long, so none is said unasked."""
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release import promises
+    from ldpopt.release.column_sampling import Built
     from ldpopt.release.public_design import public_path
     from ldpopt.release.release_ledger import repetition
 
@@ -226,7 +227,8 @@ def _facts(
         status = status.replace("optimal among", "the best among")
     more_time = f"; the checker ran out of time, so give it more: ldpopt verify {out} --budget 600"
     then = ["ldpopt", "privatize", table, *reading, "--mechanism", str(out), "-o", "released.csv"]
-    how = f"{_made_by(result.solver)} in {result.seconds:.1f} s"
+    by = result.solver if result.solver == Built.name else f"by {result.solver}"
+    how = f"{by} in {result.seconds:.1f} s"
     return {
         "outcome": lambda: (
             f"{promises.outcome(made, queries)} [{NOT_CHECKED}]"
@@ -264,13 +266,6 @@ def _facts(
 def _column(attribute: Attribute) -> str:
     """Name a column, and say how many values it has."""
     return f"{attribute.name} ({len(attribute)} values)"
-
-
-def _made_by(solver: str) -> str:
-    """Say which solver found the mechanism, or that it was built without a solver."""
-    from ldpopt.release.column_sampling import Built
-
-    return solver if solver == Built.name else f"by {solver}"
 
 
 def _publishable(made: Design) -> str:

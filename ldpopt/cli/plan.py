@@ -157,9 +157,5 @@ def _points(margin: float) -> str:
 
 
 def _plain(point: Point) -> dict[str, object]:
-    return {
-        "epsilon": point.epsilon,
-        "method": point.method,
-        "margin": plain_number(point.margin),
-        "rows": plain_number(point.rows),
-    }
+    numbers = {"margin": plain_number(point.margin), "rows": plain_number(point.rows)}
+    return {**point._asdict(), **numbers}

@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,9 @@ from ldpopt.core.rounding import bound_text, value_text
 if TYPE_CHECKING:
     from ldpopt.engine.result import Result
     from ldpopt.engine.verifying import Verification
+
+LONG = ("mechanism", "answer", "certificate", "params")
+"""The parts of a result that its file has, and its summary has not."""
 
 
 def solve(
@@ -68,7 +71,8 @@ def solve(
         verification, reason = _verified(result, out, limits.for_checker())
     if as_json:
         verified = verification.verdict if verification.claims else None
-        print(json.dumps({**_summary(result), "verified": verified}, allow_nan=False))
+        shown = {key: part for key, part in result.to_json().items() if key not in LONG}
+        print(json.dumps({**shown, "verified": verified}, allow_nan=False))
     else:
         _print_result(result, verification, reason)
         if out is not None:
@@ -78,14 +82,6 @@ def solve(
         raise KeyboardInterrupt
     if verification.verdict is False:
         raise typer.Exit(ExitCode.REFUTED)
-
-
-def _summary(result: Result) -> dict[str, Any]:
-    """Return the result without its mechanism and proof."""
-    whole = result.to_json()
-    return {
-        key: whole[key] for key in whole if key not in ("mechanism", "answer", "certificate", "params")
-    }
 
 
 def _verified(result: Result, out: Path | None, seconds: float) -> tuple[Verification, str]:

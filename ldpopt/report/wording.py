@@ -34,11 +34,10 @@ def isolated(text: str) -> str:
 
 def spelt(text: str) -> str:
     """Spell out what cannot be seen, such as half a character in the name of a file."""
-    return "".join(c if _visible(c) else c.encode("unicode_escape").decode() for c in text)
-
-
-def _visible(c: str) -> bool:
-    return visible(c) or c.isspace() or c in JOINERS
+    return "".join(
+        c if visible(c) or c.isspace() or c in JOINERS else c.encode("unicode_escape").decode()
+        for c in text
+    )
 
 
 def number(value: Any, digits: int = 6) -> str:

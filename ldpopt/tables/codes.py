@@ -72,7 +72,8 @@ def value_codes(column: Any) -> Codes:
         return _dense(values)
     numbers: dict[Any, int] = {}
     try:
-        coded = (numbers.setdefault(_missing_as_none(v), len(numbers)) for v in values.tolist())
+        told = (None if v != v else v for v in values.tolist())  # noqa: PLR0124 (NaN is not itself)
+        coded = (numbers.setdefault(v, len(numbers)) for v in told)
         return np.fromiter(coded, np.int64, len(values))
     except TypeError as error:
         raise InvalidInputError(f"the values of a column cannot be compared: {error}") from None
@@ -131,7 +132,3 @@ def _array(column: Any) -> NDArray[Any]:
 def _dense(values: NDArray[Any]) -> Codes:
     codes = np.unique(values, return_inverse=True)[1]
     return codes.astype(np.int64)
-
-
-def _missing_as_none(value: Any) -> Any:
-    return None if value is None or value != value else value  # noqa: PLR0124 (NaN is not itself)
