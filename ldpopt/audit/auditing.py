@@ -79,12 +79,17 @@ def audit(
     validate.share("confidence", confidence)
     if released is not None and data is None:
         raise InvalidInputError("a released table is tested against its data: give data too")
-    limits = Limits.within(time_limit)
+    limits, rng = Limits.within(time_limit), np.random.default_rng(seed)
     if isinstance(design, Mechanism | np.ndarray | list):
         if data is not None:
             raise InvalidInputError("data need a design, which alone names the columns, not a mechanism")
         mechanism = design if isinstance(design, Mechanism) else Mechanism(design)
-        return _of_mechanism(mechanism, sampler, samples, confidence, seed, limits)
+        of = Subject.of_values(mechanism, None, {})  # every input is a secret, and nothing is promised
+        with limits.held():
+            worst, drawn = worst_level(of), _of_matrix(mechanism, sampler, rng)
+            found = tuple(measures(of, worst, limits))
+            tests = [_attacked(drawn, of, worst, samples, confidence, rng, limits)]
+        return judged(None, (), found, tuple(tests))
     with limits.held():
         counts = None if data is None else _counted(design, data)
         seconds = min(limits.left(0.5) or SECONDS, SECONDS)
@@ -94,7 +99,6 @@ def audit(
             verification = design.verification
         else:
             verification = verify(design, budget=seconds)
-        rng = np.random.default_rng(seed)
         claims = verification.claims
         try:
             made = loaded(design)
@@ -104,32 +108,14 @@ def audit(
                 raise
             return judged(None, claims, (), ())
         worst = worst_level(of)
-        found = measures(of, worst, limits)
-        levels, tests = _Examined((), [])
+        found, tests = tuple(measures(of, worst, limits)), []
         if counts is not None:
             levels, tests = _with_data(made, of, counts, data, released, confidence, rng)
+            found = (*levels, *found)
         box = _sampler(made, claims, sampler, rng)
         if box is not None:
             tests = [_attacked(box, of, worst, samples, confidence, rng, limits), *tests]
-    return judged(of.epsilon, claims, (*levels, *found), tuple(tests), _undecidable(made, claims))
-
-
-def _of_mechanism(
-    mechanism: Mechanism,
-    sampler: Sample | None,
-    samples: int | None,
-    confidence: float,
-    seed: int | None,
-    limits: Limits,
-) -> Audit:
-    """Measure a mechanism alone: every input is a secret, and nothing is promised."""
-    of, rng = Subject.of_values(mechanism, None, {}), np.random.default_rng(seed)
-    with limits.held():
-        worst = worst_level(of)
-        found = measures(of, worst, limits)
-        box = _of_matrix(mechanism, sampler, rng)
-        test = _attacked(box, of, worst, samples, confidence, rng, limits)
-    return judged(None, (), tuple(found), (test,))
+    return judged(of.epsilon, claims, found, tuple(tests), _undecidable(made, claims))
 
 
 # ------------------------------------------------------------ reports
@@ -233,11 +219,6 @@ def _tested(source: str, of: Subject, drawn: dict[str, Tally], confidence: float
 # ------------------------------------------------------------ another table, and what was released of it
 
 
-class _Examined(NamedTuple):
-    levels: tuple[Measured, ...]
-    tests: list[Empirical]
-
-
 def _counted(design: Audited, data: Any) -> Indices | None:
     """Count the rows of a table, before the long work begins: one that cannot be counted is refused.
 
@@ -260,7 +241,7 @@ def _with_data(
     released: Any,
     confidence: float,
     rng: np.random.Generator,
-) -> _Examined:
+) -> tuple[Iterator[Measured], list[Empirical]]:
     assert isinstance(made, AnyDesign)  # or there would be no counts
     tests = []
     if released is not None:
@@ -268,7 +249,7 @@ def _with_data(
         if isinstance(made, PublicDesign):  # of a real table, unlike the worst one, it is the promise
             of = replace(of, promises={"robust": made.promise.epsilon, **of.promises})
         tests = [_tested("the released table", of, {"the table": counted}, confidence)]
-    return _Examined(tuple(_levels_of(made, of, counts)), tests)
+    return _levels_of(made, of, counts), tests
 
 
 def _said(

@@ -18,7 +18,7 @@ not the rows. One report then has the variance E[a²] − Σ_x P_x c_x², not E[
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -125,10 +125,14 @@ def quantities(
         registry: whether the rows are all people, not a sample of them.
     """
     linear = _Linear(of, tally, asked, registry)
-    frequencies = {i: one.share.weights for i, one in enumerate(asked) if one.is_frequency}
-    scored = dict(
-        zip(frequencies, _intervals(of, tally, frequencies.values(), level, registry), strict=True)
-    )
+    places = [i for i, one in enumerate(asked) if one.is_frequency]
+    columns = [Values(asked[i].share.weights.astype(np.int64), 2) for i in places]
+    wanted = [np.array([False, True])] * len(columns)
+    found = estimated(of, tally, columns, level, wanted=wanted, registry=registry).estimates
+    scored = {
+        i: {name: getattr(own, name)[1].item() for name in ("low", "high", "determined")}
+        for i, own in zip(places, found, strict=True)
+    }
     z, widest = normal_quantile((1 - level) / 2), normal_quantile((1 - LEVEL) / 2)
     rows, gradients = [], np.zeros((len(asked), len(linear.mean)))
     kept = np.array([one.unit**2 * one.rounding for one in asked]) * registry / of.reported(tally)
@@ -158,21 +162,6 @@ def quantities(
     known = np.array([row.determined for row in rows])
     covariance = gradients @ linear.covariance @ gradients.T + np.diag(kept)
     return Quantities(tuple(rows), np.where(np.outer(known, known), covariance, np.nan))
-
-
-def _intervals(
-    of: Randomizer,
-    tally: Tally,
-    frequencies: Collection[Array],
-    level: float,
-    registry: bool,
-) -> Iterator[dict[str, Any]]:
-    """Compute the intervals of frequencies, each with whether it is determined."""
-    columns = [Values(weights.astype(np.int64), 2) for weights in frequencies]
-    wanted = [np.array([False, True])] * len(columns)
-    for found in estimated(of, tally, columns, level, wanted=wanted, registry=registry).estimates:
-        low, high, determined = (part[1].item() for part in (found.low, found.high, found.determined))
-        yield {"low": low, "high": high, "determined": determined}
 
 
 class _Part(NamedTuple):
