@@ -33,6 +33,8 @@ FAR, MOST_LOG = 18.0, 300.0
 """The largest log x/(1 − x) of a share x; the value at which infinite logarithms are cut off."""
 ROOM = 1e-12
 """Added to an excess to allow for rounding, relative to the largest entry of the column."""
+LOWEST = 1e-6
+"""No entry is lowered below this share of the largest one, so that no column becomes 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,17 +141,18 @@ class ExactCone(CutCone):
         return SlackCone(self.F, self.epsilon)
 
     def inside(self, columns: Array, excess: Array) -> Array:
-        """Raise columns of a known excess until they are private: see :func:`raised`."""
-        return raised(columns, excess, self.F.shape, self.epsilon)
+        """Move columns of a known excess to the edge of the cone: see :func:`moved_to_edge`."""
+        return moved_to_edge(columns, excess, self.F.shape, self.epsilon)
 
 
-def raised(columns: Array, excess: Array, shape: tuple[int, ...], epsilon: float) -> Array:
+def moved_to_edge(columns: Array, excess: Array, shape: tuple[int, ...], epsilon: float) -> Array:
     """Make columns private: raise all entries of a secret by the same amount, about the least possible.
 
     P_{U|s} sums to 1 for every P, so that raising all entries of s by δ_s changes the excess of a pair
     into excess_{sz} + δ_s − e^ε δ_z exactly. One δ = max(excess)/(e^ε − 1) for all secrets is enough.
     From there δ_z ← max(0, max_s (excess_{sz} + δ_s)/e^ε) lowers δ at every step, as the right-hand side
-    rises with δ, and every step keeps δ_z ≥ (excess_{sz} + δ_s)/e^ε: the column stays private.
+    rises with δ, and every step keeps δ_z ≥ (excess_{sz} + δ_s)/e^ε: the column stays private. A column
+    inside the cone is a sum of a constant one, which tells nothing, and one at the edge, which is kept.
 
     Args:
         columns: a matrix with a row per input (s, u).
@@ -158,14 +161,18 @@ def raised(columns: Array, excess: Array, shape: tuple[int, ...], epsilon: float
         epsilon: the level.
     """
     a1, a2 = shape
+    top = columns.max(axis=0)
     over = np.full((columns.shape[1], a1, a1), -np.inf)  # [column][s][z]
-    over[:, ~np.eye(a1, dtype=bool)] = excess + ROOM * columns.max(axis=0)[:, None]
+    over[:, ~np.eye(a1, dtype=bool)] = excess + ROOM * top[:, None]
     most = np.maximum(over.max(axis=(1, 2)), 0.0)
     rise = np.repeat(most[:, None] / math.expm1(epsilon), a1, axis=1)
     # steps by which the rise of a column is lowered; each has e^−ε of the effect of the one before it
     for _ in range(30):
         rise = np.maximum((over + rise[:, :, None]).max(axis=1) / math.exp(epsilon), 0.0)
-    return columns + np.repeat(rise, a2, axis=1).T
+    moved = columns + np.repeat(rise, a2, axis=1).T
+    left = -(over + rise[:, :, None] - math.exp(epsilon) * rise[:, None, :]).max(axis=(1, 2))
+    constant = np.minimum(left / math.expm1(epsilon), moved.min(axis=0) - LOWEST * top)
+    return moved - np.maximum(constant, 0.0)
 
 
 def falling_root(f: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:

@@ -106,7 +106,7 @@ class SetCone(CutCone):
         """Move columns of a known excess towards the constant one until they are private.
 
         The excess is convex and homogeneous, and 1 − e^ε for the constant column 1. Raising single
-        secrets instead (:func:`ldpopt.models.chi2_cone.raised`) leaves more pairs without room;
+        secrets instead (:func:`ldpopt.models.chi2_cone.moved_to_edge`) leaves more pairs without room;
         the proof that a column is private then took twice as long.
         """
         room = ROOM * columns.max(axis=0)

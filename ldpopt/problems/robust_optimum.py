@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
 from ldpopt.models.block_cone import BlockCone
 from ldpopt.models.chi2_ball import RobustInformation
-from ldpopt.models.chi2_cone import ExactCone
+from ldpopt.models.chi2_cone import ROOM, ExactCone
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems._robust.exact_proof import exact_proof
 from ldpopt.problems.cut_problem import CutProblem
@@ -80,9 +81,17 @@ class RobustOptimum(TableProblem, CutProblem):
         return exact_proof(proof, self.uncertainty, self.question.robust)
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
-        """Build the mechanism, robustly private in exact arithmetic."""
+        """Build the mechanism, robustly private in exact arithmetic.
+
+        Each exact test takes long where the slack is shared: floats say how much of the uniform
+        mechanism takes the rounding errors in, so that one test is enough.
+        """
         a1, a2 = self.uncertainty.shape
-        rows = certify.repair(solution.point.matrix, RobustPrivacy(self.question.robust))
+        rows = solution.point.matrix / solution.point.matrix.sum(axis=1, keepdims=True)
+        excess = float(ExactCone(self.uncertainty, self.epsilon).excess(rows)[0].max()) + ROOM
+        touch = min(max(rows.shape[1] * excess / math.expm1(self.epsilon), 0.0), 0.5)
+        rows = (1 - touch) * rows + touch / rows.shape[1]
+        rows = certify.repair(rows, RobustPrivacy(self.question.robust))
         return Mechanism(rows, inputs=product(range(a1), range(a2)))
 
     @classmethod

@@ -29,9 +29,9 @@ TREE_INPUTS, MOST_VALUES = 12, 5
 values whose blocks have their vertices listed."""
 SMALL_INPUTS = 9
 """Inputs up to which the tree closes the gap by itself."""
-LEAST_ROUNDS, LITTLE = 3, 1e-4
-"""After at least so many rounds, the tree begins when a round gains less than this, relatively."""
-SLACK_SHARES = ((0.45, 0.25, 0.3), (0.2, 0.6, 0.7))
+WIDER = (1.1, 1.25)
+"""The levels of the inner cones whose columns the search starts from, in multiples of ε."""
+SLACK_SHARES = ((0.3, 0.35, 0.3), (0.2, 0.5, 0.9))
 """In two rounds, the largest shares of the time left: for better columns, parts, and their proof."""
 
 
@@ -58,19 +58,13 @@ class CuttingPlanes(Solver[CutProgram]):
     def _closed(self, form: CutProgram, search: ColumnSearch, limits: Limits) -> FormSolution:
         """Search columns, and prove a bound over the cuts by a tree of boxes."""
         with suppress(OutOfTime):
-            search.take(_start(form, limits))
+            search.begin(_start(form, limits))
             self._keep(search, None, limits)
         shared, proof = _shared_slack(form), None
         if shared is not None:
             proof = self._over_shared_slack(shared, search, limits)
-        with suppress(OutOfTime):
-            # the largest shares of the time left: for better columns in place of those in use (small
-            # tables find them soon); for those of other methods; for the tree. The rest is for the
-            # proof.
-            self._improve(search, limits.part(0.7), limits, proof)
-        with suppress(OutOfTime):
-            self._search(search, limits.part(0.35), limits, proof)
-        search.resolve(limits)
+        # the largest shares of the time left: for columns, and for the tree. The rest is for the proof.
+        self._search(search, limits.part(0.5), limits, proof)
         if proof is not None and form.cone.dimension > TREE_INPUTS:
             return _solution(search, None, limits.gap, proof)
         tree = BoundTree(search)
@@ -83,13 +77,8 @@ class CuttingPlanes(Solver[CutProgram]):
         """Prove a bound over shared slack, first a quick one; its columns make the mechanism better."""
         proof: Proof | None = None
         found: SlackSearch | None = None
-        # the largest shares of the time left: for better columns, for parts, and for their proof
         for columns, parts, proving in SLACK_SHARES:
-            with suppress(OutOfTime):
-                self._improve(search, limits.part(columns), limits, proof)
-            if proof is not None:
-                with suppress(OutOfTime):
-                    self._search(search, limits.part(columns), limits, proof)
+            self._search(search, limits.part(columns), limits, proof)
             with suppress(OutOfTime, SolverError):
                 found = found or SlackSearch(cone, search.form.prior, limits)
                 found.run(search.lp.rays, search.optimum.value, limits.part(parts))
@@ -98,16 +87,14 @@ class CuttingPlanes(Solver[CutProgram]):
             self._keep(search, None, limits, proof)
         return proof
 
-    def _improve(self, search: ColumnSearch, part: Limits, limits: Limits, proof: Proof | None) -> None:
-        while search.improve(part) > LITTLE * search.optimum.value:
-            self._keep(search, None, limits, proof)
-
     def _search(self, search: ColumnSearch, part: Limits, limits: Limits, proof: Proof | None) -> None:
-        while True:
-            gain = search.round(part)
-            self._keep(search, None, limits, proof)
-            if search.rounds >= LEAST_ROUNDS and gain <= LITTLE * search.optimum.value:
-                return
+        """Find better columns until the time is over, or a step per input in a row gains little."""
+        search.idle = 0
+        with suppress(OutOfTime):
+            while search.idle < search.form.cone.dimension:
+                search.step(part)
+                self._keep(search, None, limits, proof)
+        search.resolve(limits)
 
     def _bound(self, tree: BoundTree, part: Limits, limits: Limits, proof: Proof | None) -> None:
         search = tree.search
@@ -133,14 +120,21 @@ def _shared_slack(form: CutProgram) -> SlackCone | None:
 
 
 def _start(form: CutProgram, limits: Limits) -> Array:
-    """Return columns of a good mechanism of the inner cone, or the constant one if it has no pricing."""
+    """Return columns of good mechanisms of wider inner cones, or the constant one if without pricing.
+
+    Columns of the inner cone are more private than they must be, and those of a wider one nearly enough.
+    """
     cone = form.inner.cone
     if accepts(form.inner) is not True or not has_blocks(cone):
         return np.ones((form.cone.dimension, 1))
     # with many secrets, and so many pairs of them, the inner cone has better columns: it gets more time
-    share = 0.7 if cone.shape[0] > 8 else 0.3
-    part = replace(limits.part(share), gap=1e-3, progress=None)
-    return BlockSearch(form.inner, part).run().point.rays
+    share = 0.4 if cone.shape[0] > 8 else 0.15
+    found = []
+    for factor in WIDER:
+        inner = replace(form.inner, cone=replace(cone, epsilon=factor * cone.epsilon))
+        part = replace(limits.part(share), gap=1e-3, progress=None)
+        found.append(BlockSearch(inner, part).run().point.rays)
+    return np.hstack(found)
 
 
 def _proven(proof: Proof | None) -> float:
@@ -161,7 +155,7 @@ def _solution(
     """
     best = search.answer()
     stats: dict[str, float] = {
-        "iterations": search.rounds,
+        "iterations": search.steps,
         "columns": search.lp.rays.shape[1],
         "cuts": search.known_cuts,
     }

@@ -10,12 +10,14 @@ from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.chi2_cone import ExactCone
 from ldpopt.models.uncertainty_sets import Chi2Set
+from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import RobustOptimum
 from ldpopt.problems._robust.exact_proof import exact_proof
 from ldpopt.problems.table_problem import RobustPrivacy
 from ldpopt.solvers._robust.column_search import ColumnSearch
 from ldpopt.solvers._robust.outer_bound import BoundTree
 from ldpopt.solvers._robust.outer_lp import OuterCone
+from ldpopt.solvers.cutting_planes import _start
 
 SETS = {
     "square": Chi2Set(TABLE, 1000),
@@ -91,7 +93,10 @@ def test_columns_are_raised_by_no_more_than_one_constant_needs(name, epsilon):
     inside = cone.inside(points, excess)
     rise = (inside - points).reshape(*F.shape, -1)
     most = np.maximum(excess.max(axis=1), 0) / math.expm1(epsilon)
-    assert (rise >= 0).all()
+    private = excess.max(axis=1) < 0
+    assert (rise[:, :, private] <= 0).all()
+    information = MutualInformation(F.p_hat.ravel())
+    assert (information(inside) >= information(points) - 1e-12)[private].all()
     assert (rise <= most * (1 + 1e-9) + 1e-9).all()
     assert np.allclose(rise, rise[:, :1])  # alike for all values of a secret
     for pair, before, after in zip(cone.pairs, excess.T, cone.excess(inside)[0].T, strict=True):
@@ -114,11 +119,29 @@ def test_columns_in_use_are_improved():
     search = ColumnSearch(form, Limits())
     search.begin(form.cone.plain_columns())
     first = search.optimum.value
-    gains = [search.improve(Limits()) for _ in range(4)]
+    gains = [search.step(Limits()) for _ in range(4)]
     assert min(gains) >= -1e-12
     assert search.optimum.value == pytest.approx(first + sum(gains))
     assert search.optimum.value > 1.2 * first
     assert search.optimum.value < 0.9632  # the proven optimum
+
+
+def test_wider_inner_cones_begin_beyond_the_inner_optimum():
+    """Their columns are moved into the cone; PolyOpt's own optimum is 0.908081."""
+    form = next(iter(RobustOptimum(1, TABLE, 1000).forms()))
+    search = ColumnSearch(form, Limits())
+    search.begin(_start(form, Limits()))
+    assert 0.915 < search.optimum.value < 0.9632
+
+
+def test_a_constant_within_a_column_is_taken_away():
+    """A column of a lower level is worth more without its constant part, and then is at the edge."""
+    cone = ExactCone(SETS["small"], 1.0)
+    column = np.array([1.2, 1.0, 1.0, 0.9])[:, None]
+    inside = cone.inside(column, cone.excess(column)[0])
+    assert np.ptp(column - inside) == pytest.approx(0, abs=1e-12)
+    assert cone.excess(inside)[0].max() == pytest.approx(0, abs=1e-9)
+    assert (inside > 0).all()
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -153,7 +176,7 @@ def test_a_target_out_of_reach_ends():
     [form] = RobustOptimum(1.0, F.p_hat, F.n).forms()
     search = ColumnSearch(form, Limits())
     for _ in range(3):
-        search.round(Limits())
+        search.step(Limits())
     tree = BoundTree(search)
     tree.open(Limits())
     steps = 0

@@ -9,14 +9,37 @@ from scipy.optimize import linprog
 
 from ldpopt import Status, solve, verify
 from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.form import FormSolution
+from ldpopt.core.highs import ColumnLP
+from ldpopt.core.limits import Limits
 from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.models.chi2_cone import ExactCone
 from ldpopt.models.cones import response_columns
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import PolyOpt, RobustOptimum, robust_optimum
+from ldpopt.problems.table_problem import RobustPrivacy
 
 SMALL = [[0.3, 0.2], [0.15, 0.35]]
 GAP = 1e-6
+
+
+def test_one_exact_test_is_enough(monkeypatch):
+    """With twelve secrets each test of a mechanism takes seconds, and many were made one by one."""
+    asked, admits = [], RobustPrivacy.admits
+    monkeypatch.setattr(
+        RobustPrivacy, "admits", lambda self, rows: asked.append(1) or admits(self, rows)
+    )
+    problem = RobustOptimum(1.0, TABLE, 1000)
+    (form,) = problem.forms()
+    rows = np.repeat(np.eye(3), 3, axis=0)  # the secret itself, moved to the edge of the cone
+    columns = form.cone.inside(rows, form.cone.excess(rows)[0])
+    rays = np.hstack([columns, np.ones((9, 1))])
+    lp = ColumnLP(9)
+    lp.add(rays, MutualInformation(form.prior)(rays))
+    found = lp.solve(Limits())
+    level = problem.lift(form, FormSolution(Status.FEASIBLE, found.point, found.value)).matrix
+    assert len(asked) == 1
+    assert rldp_level(level, problem.uncertainty).level == pytest.approx(1, abs=1e-8)
 
 
 @cache

@@ -20,7 +20,12 @@ from ldpopt.models.utilities import MutualInformation, nominal
 from ldpopt.solvers._robust.outer_lp import OuterCone
 
 COARSE, FINE = 1e-4, 1e-11
-"""The excess up to which a column counts as inside the cone, in the first round and in late ones."""
+"""The excess up to which a column counts as inside the cone, in a step that follows one that gained
+something; it falls while steps gain less than :data:`LITTLE`, relatively."""
+LITTLE = 1e-5
+TANGENTS, USED, FRESH = 4, 600, 2
+"""How many tangents a climb of a step follows; the most entries of the columns in use from which it
+starts, and how many fresh columns of each sort there are."""
 SMALLEST_RATIO = 1e-9
 """Smaller ratios count as this large in a tangent, whose slope at 0 is infinite."""
 
@@ -36,7 +41,7 @@ class ColumnSearch:
         start = response_columns(form.cone.dimension, form.cone.epsilon)
         self.lp = ColumnLP(len(start), 1.0)
         self.lp.add(start, self.information(start))
-        self.rounds = 0
+        self.steps = self.idle = 0
         self.optimum: Optimum = self._solved(limits)
 
     @property
@@ -67,29 +72,36 @@ class ColumnSearch:
         assert found is not None
         return found
 
-    def round(self, limits: Limits) -> float:
-        """Climb from random columns and from those in use; return what the mechanism gained."""
-        before = self.optimum.value
-        k = self.form.cone.dimension
-        starts = self.rng.random((k, 4 + 3 * k)) ** 4 + SMALLEST_RATIO
-        starts = np.hstack([starts, self.optimum.point.rays])
-        self._outer = self.outer.pruned()
-        # the most tangents that a climb follows in :meth:`ColumnSearch.round`, and in ``improve``
-        self.climb(starts, max(FINE, COARSE * 0.1**self.rounds), 40, limits)
-        self.rounds += 1
-        self.resolve(limits)
-        return self.optimum.value - before
+    def step(self, limits: Limits) -> float:
+        """Climb a little from columns in use and from fresh ones; return what the mechanism gained.
 
-    def improve(self, limits: Limits) -> float:
-        """Climb a little from the columns in use alone; return what the mechanism gained.
-
-        These columns are few, so that prices are renewed often: with many secrets this gains most.
+        Short climbs from few columns renew the prices often, which gains more than long climbs.
         """
         before = self.optimum.value
+        used = self.optimum.point.rays
+        chosen = self.rng.permutation(used.shape[1])[: USED // self.form.cone.dimension]
+        starts = np.hstack([self._fresh(), used[:, chosen]])
         self._outer = self.outer.pruned()
-        self.climb(self.optimum.point.rays, COARSE, 4, limits)
+        self.climb(starts, max(FINE, COARSE * 0.1**self.idle), TANGENTS, limits)
+        self.steps += 1
         self.resolve(limits)
-        return self.optimum.value - before
+        gain = self.optimum.value - before
+        self.idle = 0 if gain > LITTLE * self.optimum.value else self.idle + 1
+        return gain
+
+    def _fresh(self) -> Array:
+        """Draw columns to start from: anew, and by changing those in use secret by secret."""
+        k, (n, width) = self.form.cone.dimension, self.form.cone.shape
+        used = self.optimum.point.rays / (self.form.prior @ self.optimum.point.rays)
+        found = []
+        for _ in range(FRESH):
+            first, second = used[:, self.rng.integers(used.shape[1], size=2)].T.reshape(2, n, width)
+            crossed = np.where(self.rng.random(n)[:, None] < 0.5, first, second)
+            permuted, s = first.copy(), self.rng.integers(n)
+            permuted[s] = self.rng.permutation(permuted[s])
+            found += [self.rng.random(k) ** 4, self.rng.random(k) < self.rng.random()]
+            found += [crossed.ravel(), permuted.ravel()]
+        return np.array(found, float).T + SMALLEST_RATIO
 
     def resolve(self, limits: Limits) -> None:
         """Find the best mechanism of the columns so far."""

@@ -48,6 +48,36 @@ class Pair(NamedTuple):
     other: Array
 
 
+class Joined(NamedTuple):
+    """The vertices of all blocks of a part, as one list.
+
+    Attributes:
+        T: the vertices as columns.
+        q: p·T of each.
+        entropy: Σ p T log T of each.
+        block: the secret of each.
+        starts: where the vertices of each secret begin.
+    """
+
+    T: Array
+    q: Array
+    entropy: Array
+    block: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, tables: Sequence[Table]) -> Joined:
+        """Join the tables of the blocks."""
+        sizes = [len(t.q) for t in tables]
+        T, q, entropy = (np.concatenate([t[i] for t in tables], axis=-1) for i in range(3))
+        return cls(T, q, entropy, np.repeat(np.arange(len(sizes)), sizes), np.cumsum([0, *sizes[:-1]]))
+
+    def worth(self, linear: Array) -> Array:
+        """Compute Σ p T log T − linear·T of every vertex; ``linear`` has a row per secret."""
+        worth: Array = self.entropy - np.einsum("nu,un->n", linear[self.block], self.T)
+        return worth
+
+
 @dataclass(eq=False)
 class Part:
     """A node of the tree of one s*: cuts that lead to it, with a bound or with two parts.
@@ -59,10 +89,11 @@ class Part:
         points: the vertices of the mixed column, for every block.
         shares: how much of each.
         low, high: the ends.
+        tables, joined: the vertices of the blocks, once they are listed.
+        pull: G, once it is computed.
         excess: the bound δ; −inf where the part is empty.
         slope: τ.
         column, worth: the mixed column with q = 1, and Σ p w log w of its mixture.
-        version: the version of the prices for which all that was found.
         parts: the near and the far part of the cut.
     """
 
@@ -74,11 +105,13 @@ class Part:
     shares: list[Array] = field(default_factory=list)
     low: Array = field(default_factory=lambda: np.zeros(0))
     high: Array = field(default_factory=lambda: np.zeros(0))
+    tables: list[Table] | None = None
+    joined: Joined | None = None
+    pull: Array | None = None
     excess: float = math.inf
     slope: float = 0.0
     column: Array | None = None
     worth: float = 0.0
-    version: int = -1
     parts: tuple[Part, ...] = ()
 
     def child(self, cut: Cut) -> Part:
@@ -104,14 +137,15 @@ class PartBounds:
 
     def tables(self, part: Part) -> list[Table] | None:
         """List the vertices of the blocks of a part; None if it is empty."""
-        part.low, part.high = self.cone.ends(part.star, part.cuts)
-        if (part.low[:, 0] > part.high[:, 0]).any():
-            part.excess, part.column = -math.inf, None
-            return None
-        return [
-            self._table(s, low, high)
-            for s, (low, high) in enumerate(zip(part.low, part.high, strict=True))
-        ]
+        if part.tables is None:
+            part.low, part.high = self.cone.ends(part.star, part.cuts)
+            if (part.low[:, 0] > part.high[:, 0]).any():
+                part.excess, part.column = -math.inf, None
+                return None
+            ends = enumerate(zip(part.low, part.high, strict=True))
+            part.tables = [self._table(s, low, high) for s, (low, high) in ends]
+            part.joined = Joined.of(part.tables)
+        return part.tables
 
     def _table(self, s: int, low: Array, high: Array) -> Table:
         key = (s, low.tobytes() + high.tobytes())
@@ -122,11 +156,13 @@ class PartBounds:
 
     def pulls(self, part: Part) -> Array:
         """Compute G of a part."""
-        G = np.zeros(self.cone.shape)
-        for pair, weight in zip(part.pairs, part.weights, strict=True):
-            G[pair.s] += weight * pair.R
-            G[pair.z] -= weight * self.cone.E * pair.other
-        return G
+        if part.pull is None:
+            part.pull = np.zeros(self.cone.shape)
+            for pair, weight in zip(part.pairs, part.weights, strict=True):
+                if weight > 0:
+                    part.pull[pair.s] += weight * pair.R
+                    part.pull[pair.z] -= weight * self.cone.E * pair.other
+        return part.pull
 
     def ascended(self, part: Part, prices: Array) -> Array:
         """Find a product of vertices with a large excess, at the multipliers of a part."""
@@ -138,13 +174,10 @@ class PartBounds:
 
     def repriced(self, part: Part, prices: Array) -> float:
         """Bound the excess of a part with the multipliers that it has."""
-        tables = self.tables(part)
-        if tables is None:
+        if self.tables(part) is None or part.joined is None:
             return -math.inf
-        f = [t.entropy - b @ t.T for t, b in zip(tables, prices + self.pulls(part), strict=True)]
-        starts = np.cumsum([0, *(len(one) for one in f[:-1])])
-        q = np.concatenate([t.q for t in tables])
-        part.excess, part.slope = least_rise(q, np.concatenate(f), starts, part.slope)
+        worth = part.joined.worth(prices + self.pulls(part))
+        part.excess, part.slope = least_rise(part.joined.q, worth, part.joined.starts, part.slope)
         return part.excess
 
     def bounded(self, part: Part, prices: Array, rounds: int, limits: Limits) -> Part:
@@ -193,8 +226,8 @@ class PartBounds:
         found = False
         for s, points in enumerate(part.points):
             if self.cone.refine(s, (part.low[s], part.high[s]), points, ASKED):
-                del self._tables[s, part.low[s].tobytes() + part.high[s].tobytes()]
-                found = True
+                self._tables.pop((s, part.low[s].tobytes() + part.high[s].tobytes()), None)
+                part.tables, found = None, True
         return found
 
     # ---- the linear program
@@ -202,7 +235,7 @@ class PartBounds:
     def _solve(self, part: Part, tables: list[Table], prices: Array) -> None:
         """Solve the program of a part, by generating vertices; keep its multipliers and its mixture."""
         program = Program(part, tables, prices, self.cone.E)
-        part.column = None
+        part.column = part.pull = None
         part.excess, part.weights, part.slope = program.run(part.weights)
         mixture = program.mixture()
         if mixture is None:
@@ -231,10 +264,9 @@ class Program:
     """
 
     def __init__(self, part: Part, tables: list[Table], prices: Array, E: float) -> None:
-        self.q = np.concatenate([t.q for t in tables])
-        self.f = np.concatenate([t.entropy - b @ t.T for t, b in zip(tables, prices, strict=True)])
-        self.starts = np.cumsum([0, *(len(t.q) for t in tables[:-1])])
-        self.block = np.repeat(np.arange(len(tables)), [len(t.q) for t in tables])
+        assert part.joined is not None
+        self.q, self.block, self.starts = part.joined.q, part.joined.block, part.joined.starts
+        self.f = part.joined.worth(prices)
         self.rows = np.zeros((len(part.pairs), len(self.q)))
         places = [slice(a, a + len(t.q)) for a, t in zip(self.starts, tables, strict=True)]
         for i, pair in enumerate(part.pairs):

@@ -29,7 +29,7 @@ from ldpopt.solvers._robust.slack_part import Part
 
 ROOM = 1e-12
 """The ends are widened by this factor, which allows for the rounding of e^ε."""
-FIRST, LAST = 8e-3, 1e-3
+FIRST, LAST = 6.4e-2, 1e-3
 """How much the trees may add to the excess, relative to the value, at first and at last."""
 
 

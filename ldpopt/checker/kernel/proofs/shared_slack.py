@@ -102,30 +102,32 @@ class Thresholds(Division[int]):
             raise UnreadableError(f"{self.place} names a secret that the table does not have")
         most = node["side"] == "most"
         own, loose, tight = (v, v * self.E, v / self.E) if most else (v, v / self.E, v * self.E)
-        keeps: list[Fraction | None] = []
-        breaks: list[Fraction | None] = []
+        near, far = (units_up, units_down) if most else (units_down, units_up)
+        kept, others = near(own, BITS), near(loose, BITS)
+        broken, tightened = far(own, BITS), far(tight, BITS)
+        keeps: list[int | None] = []
+        breaks: list[int | None] = []
         for corner in self.corners:
             mine = corner.secret == s
-            keeps.append(loose if not mine else own if corner.share <= x else None)
-            breaks.append(own if mine and x == corner.share == 0 else None)
+            keeps.append(others if not mine else kept if corner.share <= x else None)
+            breaks.append(broken if mine and x == corner.share == 0 else None)
             if not mine and corner.share <= 1 - x:
-                breaks[-1] = tight
+                breaks[-1] = tightened
         return _narrowed(low, high, keeps, raised=not most), _narrowed(low, high, breaks, raised=most)
 
 
-def _narrowed(low: list[int], high: list[int], ends: Sequence[Fraction | None], *, raised: bool) -> Ends:
+def _narrowed(low: list[int], high: list[int], ends: Sequence[int | None], *, raised: bool) -> Ends:
     """Raise the lower ends to some numbers, or lower the upper ones.
 
     Args:
         low: the lower ends.
         high: the upper ends.
-        ends: a number for each corner; None leaves its ends as they are.
+        ends: a number for each corner, rounded to its own side; None leaves its ends as they are.
         raised: whether the lower ends are meant.
     """
-    units = {v: units_down(v, BITS) if raised else units_up(v, BITS) for v in set(ends) if v is not None}
     if raised:
-        return [a if v is None else max(a, units[v]) for a, v in zip(low, ends, strict=True)], high
-    return low, [a if v is None else min(a, units[v]) for a, v in zip(high, ends, strict=True)]
+        return [a if v is None else max(a, v) for a, v in zip(low, ends, strict=True)], high
+    return low, [a if v is None else min(a, v) for a, v in zip(high, ends, strict=True)]
 
 
 class SharedSlack:
