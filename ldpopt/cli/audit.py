@@ -42,6 +42,7 @@ def audit(
     encoding: str = "utf-8",
     decimal: str = ".",
     dates: str = given.ISO,
+    part: given.PartOption = "",
     samples: Annotated[int | None, typer.Option(min=20)] = None,
     confidence: float = 0.99,
     sets: Annotated[list[str] | None, typer.Option("--set")] = None,
@@ -79,12 +80,12 @@ def audit(
     given.know(problem)
     what = f"auditing {file}: its certificate, levels, leakage, and its sampler under attack"
     shares = 1 + len(sets or ())  # the levels over sets have as much time each as the rest together
-    part = limits.left(1 / shares)
-    written = sep, encoding, person, decimal, dates
+    share = limits.left(1 / shares)
+    written = sep, encoding, person, decimal, dates, part
     with watching(what, time_limit):
         table = None if data is None else _table(data, file, missing, *written)
-        found = examine(file, table, released, samples=samples, confidence=confidence, time_limit=part)
-        over = levels_over(file, sets or (), None if part is None else part * (shares - 1))
+        found = examine(file, table, released, samples=samples, confidence=confidence, time_limit=share)
+        over = levels_over(file, sets or (), None if share is None else share * (shares - 1))
         with limits.held():
             mixed = used_beside(file, beside or ())
     if as_json:

@@ -71,6 +71,7 @@ def design(
     encoding: str = "utf-8",
     decimal: str = ".",
     dates: str = given.ISO,
+    part: given.PartOption = "",
     text: str = "",
     width: int | None = None,
     reports: Annotated[int, typer.Option(min=1)] = 1,
@@ -121,7 +122,7 @@ def design(
         terminal.check_output(file, force, table)
     with terminal.watching(f"reading {table}", seconds) as watch:
         made = designing.design(
-            given.opened(table, sep, encoding, person, decimal, dates),
+            given.opened(table, sep, encoding, person, decimal, dates, part),
             [mean] if mean else given.split_columns(secret),
             given.split_columns(public),
             mean_over=ends,
@@ -179,7 +180,7 @@ def design(
         if found:
             print_comparison(found, made, goal, asked)
         named = {"--sep": sep, "--encoding": encoding, "--id": person, "--decimal": decimal}
-        reading = _reading({**named, "--dates": dates, "--missing": missing})
+        reading = _reading({**named, "--dates": dates, "--part": part, "--missing": missing})
         best = goal == "estimates" and method == "auto"  # for frequencies, there is no better to advise
         _print_design(_facts(made, table, reading, out, asked, best), explain)
     raise typer.Exit(EXIT_CODES[made.verification.verdict])

@@ -12,6 +12,7 @@ Options:
     levels: COLUMN=2: keep the first 2 characters; COLUMN=FILE: groups, from a table.
     mechanism: A file that ldpopt design wrote, private or public.
     missing: Rows with an empty cell: refuse, drop, or category (the value (missing)).
+    part: Each person answers one of K questions: take the rows of those who answer question I.
     person: The column that says who it is: the first row of each person counts.
     problem: The class of the file's kind, if it is your own: file.py:CLASS.
     public: Columns to release, comma-separated; if not given, all data are secret.
@@ -57,6 +58,7 @@ SecretColumns = Annotated[str, typer.Option()]
 Person = Annotated[str, typer.Option("--id")]
 Told = Annotated[bool, typer.Option("--given")]
 Secrecy = Annotated[str, typer.Option("--levels-of-secrecy", metavar="FILE")]
+PartOption = Annotated[str, typer.Option("--part", metavar="I/K")]
 
 
 def know(problem: str | None) -> None:
@@ -252,7 +254,13 @@ def _bins(spec: str) -> int | list[float] | list[str] | None:
 
 
 def opened(
-    table: str, sep: str | None, encoding: str, person: str = "", decimal: str = ".", dates: str = ISO
+    table: str,
+    sep: str | None,
+    encoding: str,
+    person: str = "",
+    decimal: str = ".",
+    dates: str = ISO,
+    part: str = "",
 ) -> TableReader:
     """Open a table, of each person the first row alone.
 
@@ -263,15 +271,19 @@ def opened(
         person: the column that says who it is; empty for every row.
         decimal: the decimal mark of its numbers.
         dates: how its dates are written.
+        part: ``I/K``, which part of the rows; empty for all.
     """
     from ldpopt.tables.batches import open_table
     from ldpopt.tables.first_rows import FirstRows
+    from ldpopt.tables.part_of_rows import PartOfRows
     from ldpopt.tables.rewritten import Rewritten
 
     reader = open_table(table, sep=sep, encoding=encoding)
     if (decimal, dates) != (".", ISO):
         reader = Rewritten(reader, decimal, dates)
-    return FirstRows(reader, person) if person else reader
+    if person:
+        reader = FirstRows(reader, person)
+    return PartOfRows(reader, part) if part else reader
 
 
 def prepared(table: str, made: AnyDesign, missing: str, *written: Any) -> TableReader:

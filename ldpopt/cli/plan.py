@@ -40,6 +40,7 @@ def plan(
     encoding: str = "utf-8",
     decimal: str = ".",
     dates: str = given.ISO,
+    part: given.PartOption = "",
     text: str = "",
     plot: Path | None = None,
     force: bool = False,
@@ -65,7 +66,7 @@ def plan(
         check_picture(plot, force, table)
     with counting("levels") as progress:
         found = planning.plan(
-            given.opened(table, sep, encoding, person, decimal, dates),
+            given.opened(table, sep, encoding, person, decimal, dates, part),
             given.split_columns(secret),
             given.split_columns(public),
             target=read_share(target),

@@ -33,6 +33,7 @@ def privatize(
     encoding: str = "utf-8",
     decimal: str = ".",
     dates: str = given.ISO,
+    part: given.PartOption = "",
     max_level: float | None = None,
     population: str = "",
     void: Annotated[str | None, typer.Option(metavar="RUN")] = None,
@@ -88,7 +89,7 @@ def privatize(
         tell(f"warning: {beware}")
     found: list[Agreement | None] = []
     listed: list[release_ledger.Release] = []
-    reader = given.prepared(table, made, missing, sep, encoding, person, decimal, dates)
+    reader = given.prepared(table, made, missing, sep, encoding, person, decimal, dates, part)
     known = reader if new_values == "refuse" else NewValues(reader, made.domain.all_columns)
     with watching(f"checking the certificate of {mechanism}", SECONDS):
         releasing.check_certificate(made)
@@ -111,6 +112,7 @@ def privatize(
     row = "complete row" if isinstance(reader, CompleteRows) else "row"
     if person:
         row = f"{row.replace('row', 'first row')} of a {person}"
+    row += f" of part {part}" if part else ""
     say(f"wrote {rows:,} reports to {out}, one for each {row} of {table}: {releasing.in_words(made)}")
     _remark(made, reader, weights)
     if isinstance(known, NewValues):
@@ -149,8 +151,9 @@ def _remark(made: AnyDesign, reader: TableReader, weights: str) -> None:
     """Say which rows were left out, which numbers changed, and what is not hidden."""
     from ldpopt.tables.cells import CompleteRows
     from ldpopt.tables.first_rows import FirstRows
+    from ldpopt.tables.part_of_rows import PartOfRows
 
-    if isinstance(reader, CompleteRows | FirstRows):
+    if isinstance(reader, CompleteRows | FirstRows | PartOfRows):
         tell(f"note: {reader.in_words}")
     for column in made.domain.all_columns:
         if column.range is not None:

@@ -32,6 +32,7 @@ from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.first_rows import FirstRows
 from ldpopt.tables.number_survey import number_survey
+from ldpopt.tables.part_of_rows import PartOfRows
 from ldpopt.tables.survey import Bins, survey
 
 GAP, SECONDS = 1e-6, 30.0
@@ -204,7 +205,7 @@ def design(
             column = _only_column(secret, public, bins, text, top, levels)
             domain, counts = number_survey(table, column, mean_over, missing=missing, warn=warn)
             robust = "all"
-    if warn is not None and isinstance(table, FirstRows):
+    if warn is not None and isinstance(table, FirstRows | PartOfRows):
         warn(table.in_words)
     named = goal == "estimates" or method in ("queries", "sampled", "split")
     column_groups(domain, queries)  # refuses a name that is no column

@@ -23,6 +23,7 @@ from ldpopt.release.methods import BUILT, METHODS, MOST_ROWS, applicable
 from ldpopt.release.question import Question, ranks
 from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.first_rows import FirstRows
+from ldpopt.tables.part_of_rows import PartOfRows
 from ldpopt.tables.survey import Bins, Survey, survey
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def plan(
         about = survey(
             table, secret, public, bins, text, top=top, levels=levels, missing=missing, warn=warn
         )
-    if warn is not None and isinstance(table, FirstRows):
+    if warn is not None and isinstance(table, FirstRows | PartOfRows):
         warn(table.in_words)
     level, narrow = LEVELS[0] if epsilon is None else epsilon, about.counts.size <= MOST_ROWS
     accuracy.column_groups(about.domain, queries)  # refuses a name that is no column
