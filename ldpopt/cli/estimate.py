@@ -210,7 +210,7 @@ def _why_open(omitted: list[str]) -> str:
     if not omitted:
         open_range = "the interval is the range that they leave open"
         return f"distributions of the data that differ much in this frequency {same}; {open_range}"
-    named = f"{', '.join(omitted[:MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"
+    named = f"{'; '.join(omitted[:MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"
     return f"{named}: distributions that differ much in them {same}. Ranges: --explain"
 
 

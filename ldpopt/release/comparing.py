@@ -156,5 +156,6 @@ def to_publish(made: Design, goal: str = "estimates", queries: Sequence[str] = (
     own = made.worth(goal, queries)
     what = "information" if goal == "information" else "squared error"
     known = math.isfinite(own) and own != 0 and math.isfinite(found[best])
-    cost = f", with {found[best] / own:.2g} times the {what}" if known else ""
+    times = f"{found[best] / own:.2g}" if known else ""
+    cost = f", with {'about the same' if times == '1' else f'{times} times the'} {what}" if known else ""
     return f"{named} of --method {best}{cost} [{NOT_CHECKED}]"
