@@ -11,7 +11,7 @@ import typer
 from ldpopt.cli import options as given
 from ldpopt.cli.terminal import check_output, counting, end_as_decided, say, tell, watching
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import SECONDS
+from ldpopt.core.exact import SECONDS, printable, quoted
 
 if TYPE_CHECKING:
     from ldpopt.release import release_ledger
@@ -71,6 +71,10 @@ def privatize(
     if void is not None:
         _void(mechanism, void)
         return
+    if printable(population) != population:
+        raise InvalidInputError(
+            f"population must be a name that shows what it is, not {quoted(population)}"
+        )
     if not table or out is None:
         raise InvalidInputError("give a TABLE and the file to release, --out; or --void RUN alone")
     check_output(out, force, table, mechanism)

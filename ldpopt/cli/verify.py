@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import math
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -38,7 +39,7 @@ def verify(
         raise InvalidInputError("budget must be a number of seconds, not nan")
     know(problem)
     try:
-        decide = _decide_directory if file.is_dir() else _decide_and_print
+        decide = _decide_directory if os.path.isdir(file) else _decide_and_print  # of any name
         found = decide(file, budget, as_json)
     except (LdpoptError, BrokenPipeError):
         raise

@@ -120,11 +120,12 @@ def _guarded(body: Callable[[], int]) -> int:
 
 
 def _lacks_memory(error: BaseException) -> bool:
-    """Return whether memory is short: for an object, for the system, or for a library to be loaded."""
+    """Return whether memory is short: for an object, the system, a thread, or a library to be loaded."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     unloaded = isinstance(error, ImportError) and "failed to map segment" in str(error)
-    return unloaded or isinstance(error, MemoryError)
+    threadless = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
+    return unloaded or threadless or isinstance(error, MemoryError)
 
 
 def _code(error: LdpoptError) -> ExitCode:
@@ -161,7 +162,7 @@ def _failure(error: BaseException) -> str:
 def _show_plugin(error: BaseException | None) -> str | None:
     """Print the calls from a plug-in's file on, for its author; return the file, None if there is none.
 
-    It is the first file that lies neither in ldpopt nor where Python's packages are installed.
+    It is the first file that lies neither in ldpopt nor where packages of some Python are installed.
     """
     import sysconfig
     import traceback
@@ -169,7 +170,8 @@ def _show_plugin(error: BaseException | None) -> str | None:
     calls = [] if error is None else traceback.extract_tb(error.__traceback__)
     known = (os.path.join(children.ROOT, "ldpopt", ""), *sysconfig.get_paths().values())
     for i, call in enumerate(calls):
-        if os.path.isabs(call.filename) and not call.filename.startswith(known):  # not "io.pxi" of C
+        installed = call.filename.startswith(known) or "site-packages" in call.filename.split(os.sep)
+        if os.path.isabs(call.filename) and not installed:  # not "io.pxi" of C
             lines = "".join(traceback.format_list(calls[i:])).split("\n")
             print("\n".join(map(printable, lines)), end="", file=sys.stderr)
             return call.filename

@@ -26,7 +26,7 @@ from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification
 from ldpopt.measures.frequency_intervals import margins
 from ldpopt.measures.information_metrics import Guesses, guesses_given_public
-from ldpopt.measures.rldp_level import Level, level_given_public, rldp_level
+from ldpopt.measures.rldp_level import Level, rldp_level
 from ldpopt.mechanisms.randomizer import Randomizer, Values
 from ldpopt.models.utilities import entropy
 from ldpopt.release.accuracy import Accuracy, accuracies, likely
@@ -82,15 +82,6 @@ class Design(Released):
     def level(self) -> Level:
         """The exact level at which the secret is hidden, with its witness."""
         return rldp_level(*self.compared(self.question.uncertainty))
-
-    @cached_property
-    def level_given_public(self) -> float:
-        """The level against someone who knows u: max over u, y, s, s' of log W[s,u,y]/W[s',u,y].
-
-        Robust LDP for a set of distributions does not limit it; for all distributions it does.
-        """
-        matrix, over = self.compared(self.question.uncertainty)
-        return level_given_public(matrix.matrix, over.shape)
 
     @cached_property
     def guesses_given_public(self) -> Guesses:

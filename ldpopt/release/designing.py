@@ -27,7 +27,7 @@ from ldpopt.release.levels_of_secrecy import multiples
 from ldpopt.release.methods import METHODS, MOST_ROWS, chosen
 from ldpopt.release.public_design import SECTION, Promise, PublicDesign, load_public
 from ldpopt.release.question import MOST_PUBLIC, Question, ranks
-from ldpopt.release.several_reports import LEVELS, several
+from ldpopt.release.several_reports import LEVELS, several, shares
 from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.first_rows import FirstRows
@@ -357,7 +357,7 @@ def solved(
         time_limit: seconds; for several reports, mechanisms of several levels share them.
         progress: called with (value, bound) during long work.
     """
-    share = 1 if question.reports == 1 or METHODS[name].adds_up else LEVELS
+    share = 1 if question.reports == 1 or shares(question, METHODS[name]) else LEVELS
     seconds = max(time_limit / share, LEAST_LEFT)
 
     def answered(level: float) -> Result:

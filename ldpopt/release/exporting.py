@@ -88,11 +88,16 @@ class Sampler:
     def lines(self) -> list[list[Any]]:
         """List the test vectors with the cells of a row in the place of its input.
 
-        Of numbers, the first number that is drawn rounds them; between two points it decides.
+        The first random numbers round the numbers of columns with a range; at a point they say nothing.
         """
-        if self.columns[0].range is not None:
-            return _rounded_lines(self.columns[0], self.randomizer)
-        return [[self.values(vector.x), vector.first, vector.report] for vector in self.vectors]
+        later = sum(column.range is not None for column in self.columns) * STEP
+        found: list[list[Any]] = [
+            [self.values(vector.x), (vector.first - later) % SPAN, vector.report]
+            for vector in self.vectors
+        ]
+        if later and len(self.columns) == 1:
+            found += _rounded_lines(self.columns[0], self.randomizer)
+        return found
 
     def values(self, x: int) -> list[str | float | None]:
         """Return values of the columns whose input is x."""
@@ -100,11 +105,8 @@ class Sampler:
 
 
 def _rounded_lines(column: Column, of: Randomizer) -> list[list[Any]]:
-    """List test vectors of numbers: at the points, and between two on both sides of the rounding."""
+    """List test vectors of numbers between two points, on both sides of the rounding, and beyond."""
     found = []
-    for x, place, bits in of.edges():
-        number = float(column.points[x])
-        found.append(_rounded_line(column, of, number, (bits - (place + 1) * STEP) % SPAN))
     for low, high in pairwise(column.points.tolist()):
         number = low + (high - low) / 4
         chance = int(column.place(np.array([number]))[0] % 1 * SPAN)
@@ -136,9 +138,11 @@ def stated_words(first: int) -> RandomWords:
 
 
 def _value(column: Column, i: int) -> str | float | None:
-    """Return a cell with the code i: for bins, where they begin."""
+    """Return a cell with the code i: for bins, where they begin; for a range, the point."""
     if i == column.missing_code:
         return None
+    if column.range is not None:
+        return float(column.points[i])
     if column.groups:
         return next(word for word, label in column.labelled if label == column.values[i])
     if not column.edges:

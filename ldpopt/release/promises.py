@@ -24,6 +24,7 @@ from ldpopt.release.levels_of_secrecy import in_words
 from ldpopt.release.matrix_randomizer import released
 from ldpopt.release.method_summaries import SUMMARIES
 from ldpopt.release.methods import METHODS
+from ldpopt.release.several_reports import shares
 
 FAR_BETTER = 2.0
 """How many times as precise the frequencies of another mechanism must be to be worth a word."""
@@ -102,7 +103,7 @@ def method(made: Design) -> str:
     if reports == 1:
         return f"{made.method}: {SUMMARIES[made.method]}"
     mixed = "then mixed with a constant release as far as needed"
-    how = "at a share of the level" if way.adds_up else mixed
+    how = "at a share of the level" if shares(made.question, way) else mixed
     return f"{made.method}: {SUMMARIES[made.method]}; {how}, for {reports} reports"
 
 

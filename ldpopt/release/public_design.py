@@ -26,7 +26,7 @@ from ldpopt.core.problem import Measure, Uncertainty
 from ldpopt.core.problem import Promise as Measured
 from ldpopt.engine.verifying import Verification, read_document, verify_within
 from ldpopt.measures.achieved_privacy import promised
-from ldpopt.measures.rldp_level import Level, rldp_level
+from ldpopt.measures.rldp_level import Level, level_given_public, rldp_level
 from ldpopt.mechanisms.randomizer import Randomizer
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.models.privacy import Privacy
@@ -176,6 +176,15 @@ class Released(ABC):
         """The exact level of the secret whatever the distribution of the data, with its witness."""
         return rldp_level(*self.compared(AllDistributions(*self.domain.shape)))
 
+    @cached_property
+    def level_given_public(self) -> float:
+        """The level against someone who knows u: max over u, y, s, s' of log W[s,u,y]/W[s',u,y].
+
+        Robust LDP for a set of distributions does not limit it; for all distributions it does.
+        """
+        matrix, over = self.compared(AllDistributions(*self.domain.shape))
+        return level_given_public(matrix.matrix, over.shape)
+
 
 @dataclass(frozen=True, eq=False)
 class PublicDesign(Released):
@@ -287,21 +296,27 @@ def published(randomizer: Randomizer, domain: Domain, promise: Promise) -> Publi
     return replace(made, level=next(found, None))
 
 
-def load_public(path: PathName, document: dict[str, Any] | None = None) -> PublicDesign:
+def load_public(
+    path: PathName, document: dict[str, Any] | None = None, decided: Verification | None = None
+) -> PublicDesign:
     """Read a public mechanism file; nothing in it is trusted before ``verify`` says so.
+
+    The checker decides the file as it is, not what was understood of it.
 
     Args:
         path: the file.
         document: its content, where it has been read.
+        decided: what the checker said of it, where it was asked.
     """
     document = read_document(path) if document is None else document
+    decided = verify_within(document, exact.SECONDS) if decided is None else decided
     try:
         section = document[SECTION]
         promise = Promise.from_json(section)
         domain = Domain.from_json(section["domain"])
         ((form, stated),) = document["mechanism"].items()
         said = section["level"], section.get("recoverable"), section.get("salt")
-        made = PublicDesign(FORMS[form](stated), domain, promise, *said)
+        made = PublicDesign(FORMS[form](stated), domain, promise, *said, decided)
         same = made.to_json() == document
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         why = str(error) if isinstance(error, LdpoptError) else repr(error)

@@ -2,13 +2,15 @@
 
 There are two ways, depending on the method:
 
-* A method whose mechanisms keep their level against all distributions is asked for the level ε/r. Levels
-  add up there (:mod:`ldpopt.measures.repeated_reports`), so r reports have the level ε.
+* A method whose mechanisms keep their level against all distributions, as every one does where that is
+  the promise, is asked for the level ε/r. Levels add up there
+  (:mod:`ldpopt.measures.repeated_reports`), so r reports have the level ε.
 * For other methods, a mechanism W of some level for one report is mixed with a constant release c: with
   probability λ the report does not depend on the data, W' = (1 − λ) W + λ c. At λ = 1 any number of
   reports tells nothing, so there is a λ at which r of them have the level ε; it is found by bisection
   with the exact level of r reports, for several levels of one report, and the most useful is kept. The
-  claim is decided by the checker's exact arithmetic on the products of columns.
+  claim is decided by the checker's exact arithmetic on the products of columns. A reporting protocol is
+  not mixed, as the result would be of another protocol: one of these levels keeps the promise, or none.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.engine.result import Result
 from ldpopt.measures.information_metrics import mutual_information
 from ldpopt.measures.repeated_reports import MOST_COLUMNS, collections, repeated_level
+from ldpopt.problems.reporting_problem import Reporting
 from ldpopt.release.methods import Method
 from ldpopt.release.question import Question
 
@@ -49,7 +52,7 @@ def several(
         solved: its answer at another level of one report.
     """
     epsilon, reports = question.epsilon, question.reports
-    if method.adds_up:
+    if shares(question, method):
         each = epsilon / reports
         while reports * Fraction(each) > Fraction(epsilon):
             each = math.nextafter(each, 0.0)
@@ -60,6 +63,11 @@ def several(
     best = max(found, key=lambda candidate: candidate.information)
     answer = _claimed(best, question)
     return replace(question, epsilon=best.each, together=epsilon), answer
+
+
+def shares(question: Question, method: Method) -> bool:
+    """Return whether each of r reports may have the level ε/r, as the levels add up to ε."""
+    return method.adds_up or question.robust == "all"
 
 
 class _Candidate(NamedTuple):
@@ -78,6 +86,8 @@ def _candidates(question: Question, solved: Callable[[float], Result]) -> Iterat
         if result.mechanism is not None:
             _check_size(result.mechanism, question.reports)
             mixed = _least_mixture(result.mechanism, question)
+            if isinstance(result.problem, Reporting) and mixed is not result.mechanism:
+                continue  # a mixture is no mechanism of the protocol, as the result says
             worth = float(mutual_information(mixed, question.p_hat.ravel()))
             yield _Candidate(each, result, mixed, worth)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ldpopt.audit.auditing import audit
+from ldpopt.audit.auditing import REPORTS, audit
+from ldpopt.audit.black_box import LEAST_SAMPLES
 from ldpopt.audit.findings import Audit
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.rounding import factor_at_most
@@ -20,7 +21,7 @@ from ldpopt.report.sections import Fact, Grid
 from ldpopt.report.wording import abbreviated
 
 AUDIT_SAMPLES, AUDIT_CONFIDENCE = 200_000, 1 - 1e-6
-"""Reports per secret that are attacked, and how sure an attack must be to fail a result."""
+"""Most reports per secret that are attacked, and how sure an attack must be to fail a result."""
 
 
 def audited(loaded: Loaded | Published, limits: Limits = UNLIMITED) -> Audit | None:
@@ -28,9 +29,10 @@ def audited(loaded: Loaded | Published, limits: Limits = UNLIMITED) -> Audit | N
     content = loaded.content
     if isinstance(content, Result) and content.mechanism is None:
         return None
+    secrets = len(content.mechanism.inputs) if isinstance(content, Result) else content.domain.shape[0]
     return audit(
         content,
-        samples=AUDIT_SAMPLES,
+        samples=max(LEAST_SAMPLES, min(AUDIT_SAMPLES, REPORTS // secrets)),
         confidence=AUDIT_CONFIDENCE,
         time_limit=limits.left(),
         decided=loaded.verification,

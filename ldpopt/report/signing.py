@@ -197,12 +197,13 @@ def _guards(made: AnyDesign) -> Iterator[Guard]:
 def _level_guards(made: AnyDesign) -> Iterator[Guard]:
     """List them where the promise is a level between any two secrets."""
     secret, public, epsilon = made.domain.secret.name, made.domain.public, made.promise.epsilon
+    level = made.level_given_public
     if isinstance(made, Design):
-        level, proven_level = made.level_given_public, epsilon if made.public.universal else None
+        proven_level = epsilon if made.public.universal else None
         whom = EVERYBODY if made.public.universal else against(made)
         guarded = limited(epsilon), False, f"{_by(epsilon, secret)}, {whom}"
     else:
-        level, proven_level = made.universal_level.level, made.proven
+        proven_level = made.proven
         asked = f"ε = {in_full(epsilon)} is promised {against(made)}, and this file cannot prove it"
         guarded = UNCHECKED, False, asked
     guess = f"; {guessing(made)}" if isinstance(made, Design) and guessing(made) else ""

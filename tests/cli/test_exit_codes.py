@@ -55,6 +55,7 @@ RAISED = {
     "no memory": (MemoryError(), ExitCode.UNDECIDED),
     "no memory for a process": (OSError(12, "Cannot allocate memory"), ExitCode.UNDECIDED),
     "no memory for a library": (ImportError("x.so: failed to map segment"), ExitCode.UNDECIDED),
+    "no memory for a thread": (RuntimeError("can't start new thread"), ExitCode.UNDECIDED),
     "no time": (UndecidedFileError("not in time"), ExitCode.UNDECIDED),
     "bad input": (InvalidInputError("k must be 1, not 2"), ExitCode.BAD_INPUT),
     "the disk": (OSError(28, "No space left on device"), ExitCode.BAD_INPUT),

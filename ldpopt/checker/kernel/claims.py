@@ -158,8 +158,8 @@ def printable(text: str) -> str:
     return "".join(c if visible(c) else c.encode("unicode_escape").decode() for c in text)
 
 
-BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters and signs that show nothing, though Unicode calls them printable."""
+BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0") | frozenset(map(chr, range(0xE0100, 0xE01F0)))
+"""Letters, signs and selectors that show nothing, though Unicode calls them printable."""
 
 
 def visible(c: str) -> bool:
