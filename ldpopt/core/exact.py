@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.optimality import GAP_FLOOR, NOISE, is_optimal
     from ldpopt.checker.kernel.printed_numbers import printed
     from ldpopt.checker.kernel.proofs.alike_rows import treats_alike
-    from ldpopt.checker.kernel.proofs.asymptotic_bound import atom_leakage
     from ldpopt.checker.kernel.proofs.asymptotic_bound import bound_above as asymptotic_bound
     from ldpopt.checker.kernel.proofs.asymptotic_bound import shortage as asymptotic_shortage
     from ldpopt.checker.kernel.proofs.asymptotic_bound import slopes as asymptotic_slopes
@@ -86,6 +85,8 @@ if TYPE_CHECKING:
         point_names,
         range_points,
     )
+    from ldpopt.checker.kernel.proofs.leakage_cover import Cover as LeakageCover
+    from ldpopt.checker.kernel.proofs.leakage_cover import renamings as column_renamings
     from ldpopt.checker.kernel.proofs.least_information import robust_information
     from ldpopt.checker.kernel.proofs.outer_cone import Outer as OuterCone
     from ldpopt.checker.kernel.proofs.polyhedral_duality import left_sides as program_left_sides

@@ -4,7 +4,8 @@ P(s | t), the law of the tallies s of the reports, has three forms; the cheapest
 By reports: P(s | t) is the coefficient of u^t in Π_y (W[:, y]·u)^{s_y}, times multinomials: one product
 of linear forms gives it for every t. By values: given t, s is a sum of multinomials, by FFT for every s.
 Randomised response: Π_x (Z + β z_x)^{t_x}, Z = Σ z_x, expands as (D.13) of Lopuhaä-Zwakenberg et al.
-2019 does, so one s and t take products of one-variable polynomials, for any number of values.
+2019 does, so one s and t take products of one-variable polynomials, for any number of values. They are
+tilted, so that of each only some √n coefficients around the largest count.
 """
 
 from __future__ import annotations
@@ -14,18 +15,21 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import gammaln, xlogy
 
 from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures import randomized_response_series, tallies
 from ldpopt.measures.number_with_error import ROUNDING, Estimate
-from ldpopt.measures.randomized_response_series import ONE, Scaled, response_level
+from ldpopt.measures.randomized_response_series import response_level
 from ldpopt.mechanisms.listings import compositions
 from ldpopt.models.priors import Dirichlet, Prior
 
 SAMPLED_WORK = 3e9
 STEP = 2000.0
 """Operations that the call of an array function costs, whatever it does."""
+SPREAD = 60.0
+"""Operations a report for P(s | t) of randomised response: the products of some √n coefficients."""
 
 
 def information_about_tallies(
@@ -163,7 +167,7 @@ def _sampled(W: Array, prior: Prior, n: int, draws: int, seed: int) -> Estimate:
     beta = response_level(W) if isinstance(prior, Dirichlet) else None
     by_reports = math.log(n * k) + _log_grid(n, k)
     by_values = max(_log_grid(n, b) + math.log(20), math.log(prior.node_count(n)))
-    response = math.log(float(n) ** 2 + STEP * k) if beta is not None else math.inf
+    response = math.log(SPREAD * n + STEP * k) if beta is not None else math.inf
     least = min(by_reports, by_values, response)
     if least + math.log(draws) > math.log(SAMPLED_WORK):
         raise InvalidInputError(
@@ -187,7 +191,8 @@ def _sampled(W: Array, prior: Prior, n: int, draws: int, seed: int) -> Estimate:
     # the factor of the standard error. The values are skewed: for means of 100 of them, two standard
     # errors cover the truth in 92 of 100 cases.
     error = 1.2 * float(values.std(ddof=1)) / math.sqrt(draws)
-    return Estimate(values.mean(), error + 10 * ROUNDING * n, "monte-carlo")
+    rounding = 10 * ROUNDING * n * math.log(n + 1)  # of logarithms of factorials
+    return Estimate(values.mean(), error + rounding, "monte-carlo")
 
 
 def _response_ratios(
@@ -218,16 +223,46 @@ def log_response(t: tallies.Tallies, s: tallies.Tallies, beta: float) -> float:
     0.75
     """
     n, a = int(t.sum()), len(t)
-    log_scale = math.log(n * a / (a + beta) + 1)  # near log(n − K) where the terms are large
-    product = ONE
+    # terms below e^−reach of the largest are left out; (n − K)! lifts them by a share β/(a + β) of that
+    reach = min(700.0, 60 * (a + beta) / a)
+    tilt = _tilt(t.astype(np.float64), s.astype(np.float64), beta)
+    first, product, log = 0, np.ones(1), 0.0
     for users, reports in zip(t, s, strict=True):
         k = np.arange(min(users, reports) + 1)
         log_f = gammaln(users + 1) - gammaln(k + 1) - gammaln(users - k + 1) - gammaln(reports - k + 1)
-        log_f += k * (math.log(beta) - log_scale)
+        log_f += k * tilt
         top = float(log_f.max())
-        product = product.times(Scaled(np.exp(log_f - top), top))
-    K = np.arange(len(product.values))
-    log_w = gammaln(n - K + 1) + K * log_scale
-    top = float(log_w.max())
-    total = float(product.values @ np.exp(log_w - top))
-    return math.log(total) + top + product.log - n * math.log(a + beta)
+        near = np.flatnonzero(log_f > top - reach)
+        product = np.convolve(product, np.exp(log_f[near] - top))
+        most = float(product.max())
+        kept = np.flatnonzero(product > most * math.exp(-reach))
+        product = product[kept[0] : kept[-1] + 1] / most
+        first, log = first + int(near[0]) + int(kept[0]), log + top + math.log(most)
+    K = first + np.arange(len(product))
+    log_terms = np.log(product) + gammaln(n - K + 1) + K * (math.log(beta) - tilt)
+    top = float(log_terms.max())
+    return top + math.log(float(np.exp(log_terms - top).sum())) + log - n * math.log(a + beta)
+
+
+def _tilt(t: Array, s: Array, beta: float) -> float:
+    """Find log r for which the largest terms of all factors, each times r^k, add up to the largest K.
+
+    Those of C(t, k) r^k/(s − k)! are where (t − k)(s − k) r = k, those of (n − K)! (β/r)^K where
+    (n − K) r = β. So the terms that count are the large ones of every factor.
+
+    Args:
+        t: how many users hold each value.
+        s: how many report it.
+        beta: β = e^ε − 1.
+    """
+
+    def lack(tilt: float) -> float:
+        r = math.exp(tilt)
+        half = r * (t + s) + 1
+        modes = 2 * r * t * s / (half + np.sqrt(np.maximum(half**2 - 4 * r**2 * t * s, 0.0)))
+        return float(t.sum() - modes.sum()) * r - beta
+
+    low, high = math.log(beta / t.sum()) - 1, math.log(beta) + 1
+    while lack(high) < 0:
+        high += 5
+    return float(brentq(lack, low, high))

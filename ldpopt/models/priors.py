@@ -202,6 +202,15 @@ class Dirichlet(Prior):
             result[used] = peak * integral + xlogy(m @ V, peak)
         return result
 
+    def leakage_slopes(self, columns: Array) -> Array:
+        """Compute the derivatives of what positive columns v leak, ℓ = E Σ_x P_x v_x log(v_x/(v·P)).
+
+        They are m_x (log v_x − E' log(v·P)), E' over Dirichlet(α + e_x). ℓ is homogeneous, so that ℓ(v)
+        is v times them.
+        """
+        tilted = [Dirichlet(self.alpha + own).expected_log(columns) for own in np.eye(self.size)]
+        return self.mean()[:, None] * (np.log(columns) - np.array(tilted))
+
     def node_count(self, degree: int) -> int:
         """Count the points: ⌈(degree + 1)/2⌉ in every dimension."""
         return int((degree // 2 + 1) ** (self.size - 1))

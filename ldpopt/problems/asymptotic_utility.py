@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,12 +18,12 @@ from ldpopt.core.exact import (
     DesignStatement,
     UnreadableError,
     asymptotic_utility,
-    atom_leakage,
+    column_renamings,
     prior_points,
     private_enough,
 )
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.forms.convex_program import ConvexProgram
+from ldpopt.core.forms.convex_program import Column, ConvexProgram
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Measure, Problem
 from ldpopt.core.validate import Array
@@ -50,13 +50,13 @@ class DesignProblem(Problem):
     Lopuhaä-Zwakenberg et al. 2019, (6.1). A mechanism is Σ_v θ_v v = 1 over columns v; J(p) = Σ_v θ_v v
     vᵀ/(v·p) is linear in θ, so E log det J(P) is concave and the average privacy linear. v vᵀ/(v·p) is
     convex in v, so without a floor on the privacy columns with entries {1, e^ε} suffice. With a floor
-    they do not: milder columns are needed too, and the program takes those of
-    :data:`ldpopt.checker.statements.asymptotic_utility.LEVELS` levels up to ε. The program works on the
-    differences of the entries, F with det F = det J
+    they do not, as milder columns leak less: the program starts from some, and whoever solves it may
+    ask for it over others. The program works on the differences of the entries, F with det F = det J
     (:mod:`ldpopt.checker.kernel.proofs.fisher_information`): they keep their digits.
 
-    If all α are equal, averaging over permutations shows that some optimum weighs all columns with m
-    high entries alike: k − 1 variables a level, whatever k is.
+    If all α are equal, averaging over permutations shows that some optimum weighs all renamings of a
+    column alike: without a floor, k − 1 variables, whatever k is. With a floor the program then keeps to
+    columns of two values, and the bound says what others might add.
 
     The expectation is discretised as :mod:`ldpopt.checker.statements.asymptotic_utility` says.
     """
@@ -95,23 +95,31 @@ class DesignProblem(Problem):
     @cached_property
     def _program(self) -> ConvexProgram:
         k, exchangeable = self.prior.size, self.prior.exchangeable
-        atoms = _Classes(self.question) if exchangeable else _Rays(self.question)
+        if self.min_average_privacy is not None:
+            return self._over(mild_columns(k, self.question.epsilon, exchangeable))
+        return self._built(_Classes(self.question) if exchangeable else _Rays(self.question))
+
+    def _over(self, columns: Sequence[Column]) -> ConvexProgram:
+        return self._built(_Columns(self.question, columns))
+
+    def _built(self, atoms: _Atoms) -> ConvexProgram:
+        k, exchangeable, floor = self.prior.size, self.prior.exchangeable, self.min_average_privacy
         points, weights = self._points
         costs, budget = np.zeros(len(atoms.labels)), math.inf
-        if self.min_average_privacy is not None:
-            costs = np.array([atoms.leakage(label) for label in atoms.labels])
+        if floor is not None:
+            columns = 1 + atoms.top * atoms.shares
+            costs = np.maximum((columns * self.prior.leakage_slopes(columns)).sum(axis=0), 0.0)
             # the share of the leakage budget that solvers use: the rest covers the rounding of the
             # mechanism
-            budget = (1 - 1e-10) * (1 - self.min_average_privacy) * self.prior.expected_entropy()
-        top = atoms.contrasts[-1]
-        mean = 1 + atoms.shares.mean(axis=0) * top
-        spread = min(top, 1.0)  # the rows of Σ θ_v v = 1 differ by e^ε − 1 only: stretch what differs
-        rows = mean + (atoms.shares - atoms.shares.mean(axis=0)) * (top / spread)
+            budget = (1 - 1e-10) * (1 - floor) * self.prior.expected_entropy()
+        mean = 1 + atoms.shares.mean(axis=0) * atoms.top
+        spread = min(atoms.top, 1.0)  # rows of Σ θ_v v = 1 differ by e^ε − 1 only: stretch what differs
+        rows = mean + (atoms.shares - atoms.shares.mean(axis=0)) * (atoms.top / spread)
         return ConvexProgram(
             blocks=atoms.blocks(points),
             weights=weights,
             scale=1 / (2 * k - 2),
-            offset=math.log(top) - HALF_LOG_2PIE,
+            offset=math.log(atoms.top) - HALF_LOG_2PIE,
             constraints=mean[None] if exchangeable else rows,
             spread=spread,
             costs=costs,
@@ -119,6 +127,8 @@ class DesignProblem(Problem):
             labels=atoms.labels,
             start=_start(atoms, costs, budget),
             question=self.question,
+            points=points,
+            over=None if floor is None else self._over,
         )
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
@@ -129,11 +139,16 @@ class DesignProblem(Problem):
         Raises:
             SolverError: there is too little even with almost nothing but silence.
         """
-        assert isinstance(form, ConvexProgram)
-        point, silence = solution.point, np.zeros(len(form.labels))
-        silence[form.labels.index((0, 0))] = 1.0
+        columns = np.hstack([self._columns(label, weight) for label, weight in solution.point])
+        if columns.shape[1] > MOST_COLUMNS:
+            raise InvalidInputError(
+                f"the optimal mechanism has {columns.shape[1]} outputs, more than {MOST_COLUMNS}; "
+                "its set sizes and weights are those of mixtures of SubsetSelection"
+            )
+        cone = staircase_cone(self.prior.size, self.question.epsilon)
         for touch in SILENCES:
-            mixed = self._mechanism(form, (1 - touch) * point + touch * silence)
+            silence = np.full((self.prior.size, 1 if touch else 0), touch)
+            mixed = Mechanism(certify.repair(np.hstack([(1 - touch) * columns, silence]), cone))
             if self.min_average_privacy is None or private_enough(mixed.matrix.tolist(), self.question):
                 return mixed
         raise SolverError(
@@ -142,21 +157,15 @@ class DesignProblem(Problem):
             "privacy"
         )
 
-    def _mechanism(self, form: ConvexProgram, point: Array) -> Mechanism:
-        parts = [self._columns(form.labels[j], float(point[j])) for j in np.flatnonzero(point)]
-        count = sum(part.shape[1] for part in parts)
-        if count > MOST_COLUMNS:
-            raise InvalidInputError(
-                f"the optimal mechanism has {count} outputs, more than {MOST_COLUMNS}; "
-                "its set sizes and weights are those of mixtures of SubsetSelection"
-            )
-        matrix = np.hstack(parts)
-        return Mechanism(certify.repair(matrix, staircase_cone(self.prior.size, self.question.epsilon)))
-
-    def _columns(self, label: tuple[int, int], weight: float) -> Array:
+    def _columns(self, label: Any, weight: float) -> Array:
         """Return the columns that an atom stands for, with its weight spread over them."""
-        level, which = label
-        k, c = self.prior.size, float(self.question.contrasts[level])
+        k = self.prior.size
+        if self.min_average_privacy is not None:
+            columns = np.array(
+                column_renamings(tuple(sorted(label))) if self.prior.exchangeable else [label]
+            )
+            return weight / len(columns) * columns.T
+        c, which = float(self.question.contrast), label[1]
         if not self.prior.exchangeable:
             sets = subsets(k)[which : which + 1]
         else:
@@ -193,60 +202,93 @@ class DesignProblem(Problem):
         return certify.value_below(found.low)
 
 
-class _Atoms:
-    """Columns 1 + c 1_S: labels (level, which), contrasts c, and 1_S c/(largest c) as ``shares``."""
+def mild_columns(k: int, epsilon: float, exchangeable: bool) -> list[Column]:
+    """List the columns that a program with a floor starts from, the constant one first.
 
-    def __init__(self, question: DesignStatement, sets: Array, which: range) -> None:
-        self.question = question
-        self.contrasts = [float(c) for c in question.contrasts]
-        levels = range(len(self.contrasts))
-        self.labels = ((0, 0), *((j, m) for j in levels for m in which))
-        self.relative = np.array([self.contrasts[j] / self.contrasts[-1] for j, _ in self.labels])
-        self.sets = sets[[m for _, m in self.labels]].T
-        self.shares = self.relative * self.sets
+    If all α are equal: two values at eight levels up to ε, one column a set size; else entries of 1,
+    e^(ε/2) and e^ε.
+
+    Args:
+        k: the number of values.
+        epsilon: the level ε, in nats.
+        exchangeable: whether all α are equal.
+    """
+    if not exchangeable:
+        entries = (1.0, math.exp(epsilon / 2), math.exp(epsilon))
+        mixed = (v for v in product(entries, repeat=k) if min(v) == 1 < max(v))
+        return [(1.0,) * k, *mixed]
+    levels = [math.exp(epsilon * j / 8) for j in range(1, 9)]
+    return [(1.0,) * k, *((1.0,) * (k - m) + (e,) * m for e in levels for m in range(1, k))]
+
+
+class _Atoms:
+    """Columns 1 + top · ``shares``, shares from 0 to 1, with their labels."""
+
+    def __init__(self, question: DesignStatement, shares: Array, labels: Iterable[Any]) -> None:
+        self.top, self.shares, self.labels = float(question.contrast), shares, tuple(labels)
 
     def blocks(self, points: Array) -> Array:
         """Compute [point, atom, a, b]: d dᵀ/(v·p), d the differences over the largest c."""
         columns = self.shares[:-1] - self.shares[-1]
-        q = 1 + self.contrasts[-1] * points @ self.shares
+        q = 1 + self.top * points @ self.shares
         outer = columns.T[:, :, None] * columns.T[:, None, :]
         return outer[None] / q[:, :, None, None]
 
-    def leakage(self, label: tuple[int, int]) -> float:
-        """Compute what the column tells about X on average, to rounding."""
-        return float(atom_leakage(label, self.question).high) if label[1] else 0.0
-
     def response(self) -> Array:
         """Return the weights of randomised response at the highest level."""
-        single = (self.sets.sum(axis=0) == 1) & (self.relative == 1)
-        k = len(self.sets)
-        return single / (k + self.contrasts[-1])
+        high, k = self.shares > 0.99, len(self.shares)
+        single = (high.sum(axis=0) == 1) & ((self.shares == 0).sum(axis=0) == k - 1)
+        return single / (k + self.top)
 
 
 class _Rays(_Atoms):
-    """Single columns."""
+    """Columns 1 + c 1_S; labels (0, set)."""
 
     def __init__(self, question: DesignStatement) -> None:
         k = len(question.alpha)
-        super().__init__(question, subsets(k), range(1, 2**k - 1))
+        which = range(2**k - 1)
+        super().__init__(question, subsets(k)[which].T, ((0, m) for m in which))
 
 
 class _Classes(_Atoms):
-    """Classes of columns with labels (level, number of high entries); ``sets`` has one of each."""
+    """Classes of columns 1 + c 1_S; labels (0, size of S). ``shares`` has one of each class."""
 
     def __init__(self, question: DesignStatement) -> None:
         k = len(question.alpha)
-        super().__init__(question, np.tri(k + 1, k, -1), range(1, k))
+        super().__init__(question, np.tri(k, k, -1).T, ((0, m) for m in range(k)))
 
     def blocks(self, points: Array) -> Array:
         """Compute [point, atom, a, b], averaged over the class."""
-        averages = [set_information(points, c) for c in self.contrasts]
-        stacked = np.stack([averages[level][:, m] for level, m in self.labels], axis=1)
-        return stacked * (self.relative**2)[:, None, None]
+        return set_information(points, self.top)[:, :-1]
 
     def response(self) -> Array:
-        """Return the weight of the class of single high entries, at the highest level."""
-        return super().response() * len(self.sets)
+        """Return the weight of the class of single high entries."""
+        return super().response() * len(self.shares)
+
+
+class _Columns(_Atoms):
+    """Any columns, which are their own labels; with equal α those of two values, for their renamings."""
+
+    def __init__(self, question: DesignStatement, columns: Sequence[Column]) -> None:
+        self.equal = question.equal
+        super().__init__(question, np.empty(0), columns)
+        self.shares = np.minimum((np.array(columns).T - 1) / self.top, 1.0)
+
+    def blocks(self, points: Array) -> Array:
+        """Compute [point, atom, a, b], averaged over the renamings."""
+        if not self.equal:
+            return super().blocks(points)
+        found, known = [], {}
+        for column in self.shares.T:
+            c, m = float(column.max()), int((column > 0).sum())
+            if c not in known:
+                known[c] = set_information(points, self.top * c)
+            found.append(c**2 * known[c][:, m])
+        return np.stack(found, axis=1)
+
+    def response(self) -> Array:
+        """Return the weights of randomised response at the highest level, in one class with equal α."""
+        return super().response() * (len(self.shares) if self.equal else 1)
 
 
 def _start(atoms: _Atoms, costs: Array, budget: float) -> Array:
@@ -302,10 +344,9 @@ RESPONSE_2_1 = -1.459590385461081
 
 @dataclass(frozen=True, eq=False)
 class PrivacyUtilityFrontier(DesignProblem):
-    """Maximise U^as subject to S_μ ≥ ``min_average_privacy``, over mechanisms of two-valued columns.
+    """Maximise U^as subject to S_μ ≥ ``min_average_privacy``, over all ε-LDP mechanisms.
 
-    Lopuhaä-Zwakenberg et al. 2019, Section 11 asks for it (with S_μ ≤ L printed for S_μ ≥ L). The class
-    of mechanisms is made of columns with two values at several levels up to ε; see
+    Lopuhaä-Zwakenberg et al. 2019, Section 11 asks for it (with S_μ ≤ L printed for S_μ ≥ L); see
     :class:`ldpopt.problems.asymptotic_utility.DesignProblem`.
 
     Args:

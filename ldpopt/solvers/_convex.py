@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,11 +12,18 @@ from scipy.optimize import linprog
 
 from ldpopt.core import certify, highs
 from ldpopt.core.errors import SolverError
-from ldpopt.core.exact import asymptotic_bound, asymptotic_shortage, asymptotic_slopes
+from ldpopt.core.exact import (
+    LeakageCover,
+    asymptotic_bound,
+    asymptotic_shortage,
+    asymptotic_slopes,
+    column_renamings,
+)
 from ldpopt.core.form import FormSolution, Status, relative_gap
 from ldpopt.core.forms.convex_program import ConvexProgram
 from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
 from ldpopt.core.validate import Array
+from ldpopt.solvers import _leakage_cover
 
 
 class Step(NamedTuple):
@@ -95,7 +104,7 @@ def bound(form: ConvexProgram, theta: Array, step: Step) -> float:
 
 
 def solution(form: ConvexProgram, theta: Array, limits: Limits, stats: dict[str, float]) -> FormSolution:
-    """Return the point with its certificate: value, bound and the numbers that prove it.
+    """Return the atoms in use with their certificate: value, bound and the numbers that prove it.
 
     Without time for the linear step there is no bound.
 
@@ -105,21 +114,21 @@ def solution(form: ConvexProgram, theta: Array, limits: Limits, stats: dict[str,
         limits: the limits of the run; its gap decides between optimal and not.
         stats: counts worth printing.
     """
-    reached = value(form, theta)
+    reached, used = value(form, theta), weighted(form, theta)
     try:
         with limits.proving():
             step = linear_step(form, gradient(form, theta), limits)
-            proven = proof_of(form, theta, step)
+            proven = proof_of(form, theta, step, limits)
     except OutOfTime:
         proven = None
     if proven is None:
-        return FormSolution(Status.FEASIBLE, theta, reached, stats=stats)
+        return FormSolution(Status.FEASIBLE, used, reached, stats=stats)
     proof, limit = proven
     measured = relative_gap(reached, max(limit, reached))
     close = measured is not None and measured <= limits.gap
     return FormSolution(
         Status.OPTIMAL if close else Status.GAP,
-        point=theta,
+        point=used,
         value=reached,
         bound=limit,
         proof=proof,
@@ -127,7 +136,31 @@ def solution(form: ConvexProgram, theta: Array, limits: Limits, stats: dict[str,
     )
 
 
-def proof_of(form: ConvexProgram, theta: Array, step: Step) -> tuple[dict[str, Any], float] | None:
+def weighted(form: ConvexProgram, theta: Array) -> list[tuple[Any, float]]:
+    """List the labels of the atoms in use, with their weights."""
+    return [(form.labels[j], float(theta[j])) for j in np.flatnonzero(theta)]
+
+
+def plain_dual(form: ConvexProgram, step: Step) -> Array:
+    """Return β of a linear step as the prices of the inputs; their sum if all α are equal."""
+    middle = float(step.dual.mean())
+    return (step.dual - middle) / form.spread + middle
+
+
+def prices_of(form: ConvexProgram, theta: Array, step: Step) -> _leakage_cover.Prices:
+    """Return what columns are worth at the gradient of a reference and the duals of its linear step.
+
+    Args:
+        form: the convex program.
+        theta: the reference, the weights of the atoms.
+        step: the linear step at the gradient of the reference.
+    """
+    return _leakage_cover.Prices(form, moments(form, theta), plain_dual(form, step), step.price)
+
+
+def proof_of(
+    form: ConvexProgram, theta: Array, step: Step, limits: Limits
+) -> tuple[dict[str, Any], float] | None:
     """Find numbers that prove a bound, and the bound, by the checker's own arithmetic.
 
     What rounding left of g_j > β·v_j + λ ℓ(v_j) is repaired by raising β: every v_j has entries ≥ 1.
@@ -136,26 +169,56 @@ def proof_of(form: ConvexProgram, theta: Array, step: Step) -> tuple[dict[str, A
         form: the convex program.
         theta: the reference, the weights of the atoms.
         step: the linear step at the gradient of the reference.
+        limits: when to stop.
 
     Returns:
         The proof as plain data, and the bound rounded up; None if the reference proves nothing.
     """
-    used = [(form.labels[j], float(theta[j])) for j in np.flatnonzero(theta)]
+    if form.over is not None:
+        return _covered(form, theta, step, limits)
+    used = weighted(form, theta)
     question = form.question
     found = asymptotic_slopes(dict(used), question)
     if found is None:
         return None
-    middle = float(step.dual.mean())
-    dual = ((step.dual - middle) / form.spread + middle).tolist()
-    short = asymptotic_shortage(found, dual, step.price, question)
-    while short > 0:
-        more = certify.value_above(short / len(dual))
-        dual = [math.nextafter(beta + more, math.inf) for beta in dual]
-        short = asymptotic_shortage(found, dual, step.price, question)
-    limit = asymptotic_bound(found, dual, step.price, question)
+    dual = raised(plain_dual(form, step), lambda dual: asymptotic_shortage(found, dual, question))
     reference = [[list(label), weight] for label, weight in used]
-    proof = {"reference": reference, "dual": dual, "price": step.price}
-    return proof, certify.value_above(limit)
+    proof = {"reference": reference, "dual": dual, "price": 0.0}
+    return proof, certify.value_above(asymptotic_bound(found.value, dual))
+
+
+def _covered(
+    form: ConvexProgram, theta: Array, step: Step, limits: Limits
+) -> tuple[dict[str, Any], float] | None:
+    """Find numbers that prove a bound over all columns, and the bound; None if no cover is found."""
+    dual, prices = plain_dual(form, step), prices_of(form, theta, step)
+    found = _leakage_cover.smallest_cover(prices, abs(value(form, theta)), limits.part(0.3))
+    if found is None:
+        return None
+    shares = [len(column_renamings(tuple(sorted(v)))) if prices.equal else 1 for v in form.labels]
+    reference = [(form.labels[j], float(theta[j]) / shares[j]) for j in np.flatnonzero(theta)]
+    proof: dict[str, Any] = {"reference": reference, "price": step.price, "cover": found}
+    cover = LeakageCover(proof, form.question)
+    if cover.value is None:
+        return None
+    room = 1e-15 * (1 + step.price)  # for the rounding of another quadrature than the checker's
+    prices_of_inputs = [beta + room for beta in raised(dual, cover.shortage)]
+    proof |= {"dual": prices_of_inputs, "reference": [[list(v), weight] for v, weight in reference]}
+    return proof, certify.value_above(cover.bound(prices_of_inputs) + Fraction(room))
+
+
+def raised(dual: Array, shortage: Callable[[list[float]], Fraction]) -> list[float]:
+    """Raise β until nothing is short of what it must pay, by the checker's own arithmetic.
+
+    Args:
+        dual: β, or their sum.
+        shortage: by how much the sum must be raised, all entries alike.
+    """
+    found: list[float] = dual.tolist()
+    while (short := shortage(found)) > 0:
+        more = certify.value_above(short / len(found))
+        found = [math.nextafter(beta + more, math.inf) for beta in found]
+    return found
 
 
 def masses(form: ConvexProgram) -> Array:

@@ -14,8 +14,10 @@ from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 from ldpopt.solvers import _convex
+from ldpopt.solvers._leakage_cover import new_columns
 
 Indices = NDArray[np.intp]
+MOST_STEPS = 400
 
 
 class FrankWolfe(Solver[ConvexProgram]):
@@ -23,7 +25,8 @@ class FrankWolfe(Solver[ConvexProgram]):
 
     Each round maximises the linearised objective over all atoms (a linear program whose duals prove a
     bound), adds the atoms of its vertex, and re-optimises over the atoms found so far by Newton's method
-    with a barrier.
+    with a barrier. Where other columns may be better than the atoms, the program goes on over those in
+    use and new ones that pay at the duals, until none does.
     """
 
     name: ClassVar[str] = "frank-wolfe"
@@ -32,8 +35,8 @@ class FrankWolfe(Solver[ConvexProgram]):
         """Alternate linear steps and corrections until the proven gap is small."""
         stats = {"steps": 0.0}
         theta = best = form.start
-        best_gap = np.inf
-        search = limits.part(0.7)
+        best_gap, since, before = np.inf, 0, -np.inf
+        search = limits.part(0.7 if form.over is None else 0.5)
 
         def found() -> FormSolution:
             used = _convex.cleaned(form, best)
@@ -43,7 +46,7 @@ class FrankWolfe(Solver[ConvexProgram]):
         with suppress(OutOfTime):
             limits.keep(_convex.value(form, theta), np.inf, found)
             theta = correct(form, theta, search)
-            for steps in range(1, 201):
+            for steps in range(1, MOST_STEPS):
                 step = _convex.linear_step(form, _convex.gradient(form, theta), search)
                 stats["steps"] = float(steps)
                 reached, limit = _convex.value(form, theta), _convex.bound(form, theta, step)
@@ -51,11 +54,42 @@ class FrankWolfe(Solver[ConvexProgram]):
                 assert measured is not None
                 if measured < best_gap:
                     best, best_gap = theta, measured
-                    limits.keep(reached, limit, found)
-                if measured <= limits.gap / 4 or (measured > 0.999 * best_gap and steps > 20):
-                    break
+                    limits.keep(reached, limit if form.over is None else np.inf, found)
+                since += 1
+                if measured <= limits.gap / 4 or (measured > 0.999 * best_gap and since > 20):
+                    wider = _widened(form, best, limits.gap / 8, search) if reached > before else None
+                    if wider is None:
+                        break
+                    (form, theta), best_gap, since = wider, np.inf, 0
+                    best, before = theta, reached + 1e-3 * limits.gap * abs(reached)
+                    continue
                 theta = correct(form, 0.9 * theta + 0.1 * np.maximum(step.vertex, 0.0), search)
         return found()
+
+
+def _widened(
+    form: ConvexProgram, theta: Array, gap: float, limits: Limits
+) -> tuple[ConvexProgram, Array] | None:
+    """Write the program over the atoms in use and new columns that pay at its duals; None without any.
+
+    Args:
+        form: the program.
+        theta: the best weights of its atoms.
+        gap: what a column must add to the bound, relative to the value.
+        limits: when to stop.
+    """
+    if form.over is None:
+        return None
+    step = _convex.linear_step(form, _convex.gradient(form, theta), limits)
+    prices = _convex.prices_of(form, theta, step)
+    used = np.flatnonzero(theta * _convex.masses(form) > 1e-12)
+    least = gap * abs(_convex.value(form, theta)) / prices.k
+    columns = new_columns([form.labels[j] for j in used], prices, least, limits)
+    if not columns:
+        return None
+    labels = [form.labels[j] for j in used]
+    wider = form.over([*labels, *columns])
+    return wider, np.append(theta[used], np.zeros(len(columns)))
 
 
 def correct(form: ConvexProgram, theta: Array, limits: Limits = UNLIMITED) -> Array:

@@ -1,19 +1,21 @@
 """Section 6 and Table 4.1 of Lopuhaä-Zwakenberg et al. 2019: limits, constants, cells, witnesses."""
 
 import math
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
 from bayesian import ALPHA, Q_A, response
 from scipy.special import xlogy
+from scipy.stats import binom
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures.asymptotics import unobfuscated_utility
 from ldpopt.measures.discretised_entropy import discretised_entropy, worst_prior
 from ldpopt.measures.information_about_p import information_about_p
-from ldpopt.measures.information_about_tallies import information_about_tallies
+from ldpopt.measures.information_about_tallies import information_about_tallies, log_response
 from ldpopt.measures.information_decomposition import information_split
 from ldpopt.measures.information_growth import growth
 from ldpopt.measures.information_metrics import (
@@ -22,7 +24,7 @@ from ldpopt.measures.information_metrics import (
     distribution_utility,
     tally_utility,
 )
-from ldpopt.mechanisms import SubsetSelection, UnaryEncoding
+from ldpopt.mechanisms import SubsetSelection, UnaryEncoding, randomized_response
 from ldpopt.models.priors import Dirichlet, PointMixture
 from ldpopt.solvers.finite_protocol import best_protocol
 
@@ -251,3 +253,57 @@ def test_the_best_protocol_of_several_users_lies_in_its_bracket():
     assert found.information == pytest.approx(about_p(found.mechanism, prior, 2))
     with pytest.raises(InvalidInputError, match="50 reports of 15 columns"):
         best_protocol(prior, 50, 1.0)
+
+
+# ---------------------------------------------------------------- many reports of randomised response
+
+
+def exact_log_response(t, s, beta):
+    """log P(s | t) in whole numbers and fractions, by all terms."""
+    n, a, product = int(sum(t)), len(t), [Fraction(1)]
+    for users, reports in zip(t, s, strict=True):
+        f = [
+            math.comb(users, k) * beta**k / math.factorial(reports - k)
+            for k in range(min(users, reports) + 1)
+        ]
+        longer = [Fraction(0)] * (len(product) + len(f) - 1)
+        for i, x in enumerate(product):
+            for j, y in enumerate(f):
+                longer[i + j] += x * y
+        product = longer
+    found = sum(math.factorial(n - K) * x for K, x in enumerate(product)) / (a + beta) ** n
+    return math.log(found.numerator) - math.log(found.denominator)
+
+
+@pytest.mark.parametrize("beta", [Fraction(1, 8), Fraction(2), Fraction(20), Fraction(2000)])
+@pytest.mark.parametrize(
+    ("t", "s"),
+    [((30, 20, 10), (25, 20, 15)), ((60, 0, 0), (40, 20, 0)), ((31, 29), (31, 29)), ((0, 50), (50, 0))],
+)
+def test_the_chance_of_tallies_is_the_sum_of_all_terms(t, s, beta):
+    found = log_response(np.array(t), np.array(s), float(beta))
+    assert found == pytest.approx(exact_log_response(t, s, beta), abs=1e-11)
+
+
+@pytest.mark.parametrize("level", [0.1, 1.0, 3.0, 6.0, 12.0])
+def test_many_reports_have_the_chance_that_a_convolution_gives(level):
+    """Two values: s_0 is a sum of two binomials. From 3,000 reports on all terms were 0 in floats."""
+    n, beta = 100_000, math.expm1(level)
+    high, low = (1 + beta) / (2 + beta), 1 / (2 + beta)
+    t = np.array([40_000, 60_000])
+    s0 = round(40_000 * high + 60_000 * low)
+    i = np.arange(max(0, s0 - 60_000), min(40_000, s0) + 1)
+    terms = np.exp(binom.logpmf(i, 40_000, high) + binom.logpmf(s0 - i, 60_000, low))
+    found = log_response(t, np.array([s0, n - s0]), beta)
+    assert found == pytest.approx(math.log(terms.sum()), abs=1e-8)
+
+
+def test_the_tallies_of_many_users_are_learnt_from_their_reports():
+    """Between no information and all of it; it grows like a logarithm of n."""
+    prior = Dirichlet.jeffreys(3)
+    found = [
+        information_about_tallies(randomized_response(3, 1.0).matrix, prior, n, "monte-carlo", 60, 0)
+        for n in (10_000, 100_000)
+    ]
+    error = sum(float(each.error) for each in found)
+    assert abs(float(found[1]) - float(found[0]) - math.log(10)) < 3 * error

@@ -17,7 +17,6 @@ from ldpopt.checker import frame
 from ldpopt.checker.kernel import reading
 from ldpopt.core import certify
 from ldpopt.core.form import Status
-from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures import fisher
 from ldpopt.measures.information_metrics import asymptotic_utility, average_privacy
@@ -25,7 +24,7 @@ from ldpopt.mechanisms import HadamardResponse, SubsetSelection, UnaryEncoding, 
 from ldpopt.models.cones import staircase_cone
 from ldpopt.models.priors import Dirichlet
 from ldpopt.problems import AsymptoticUtility, PrivacyUtilityFrontier
-from ldpopt.solvers import FrankWolfe, _convex
+from ldpopt.solvers import _convex, frank_wolfe
 
 
 def catalogue(k: int, epsilon: float) -> list[object]:
@@ -150,28 +149,56 @@ def test_a_floor_is_met_and_costs_utility():
     assert verify(tight)
 
 
-def test_with_a_floor_columns_at_level_epsilon_alone_are_not_enough():
-    """theory.md, 5 keeps to {1, e^ε}; for an unequal prior milder columns do better."""
-    problem = AsymptoticUtility(2.0, [0.5, 1.2, 2.0], min_average_privacy=0.8)
+THREE_VALUES = -0.512193
+"""U^as at α = (3, 0.2, 1), a floor of 0.6 and ε = 3; columns of two values reach −0.534365."""
+
+
+@pytest.fixture(scope="module")
+def three_values():
+    return solve(PrivacyUtilityFrontier([3.0, 0.2, 1.0], 0.6, 3.0), gap=1e-5)
+
+
+def test_with_a_floor_columns_of_three_values_are_best(three_values):
+    """Columns with entries between 1 and e^ε leak less; two values were once the proven class."""
+    result, problem = three_values, three_values.problem
+    assert result.value == pytest.approx(THREE_VALUES, abs=1e-5)
+    assert THREE_VALUES < result.bound < THREE_VALUES + 1e-5
+    assert verify(result)
     (form,) = problem.forms()
-    full = FrankWolfe().run(form, Limits())
-    top = [j for j, (level, which) in enumerate(form.labels) if level == 7 or which == 0]
-    narrow = dataclasses.replace(
-        form,
-        blocks=form.blocks[:, top],
-        constraints=form.constraints[:, top],
-        costs=form.costs[top],
-        labels=tuple(form.labels[j] for j in top),
-        start=form.start[top],
-    )
-    staircase = FrankWolfe().run(narrow, Limits()).point
-    step = _convex.linear_step(narrow, _convex.gradient(narrow, staircase))
-    assert _convex.bound(narrow, staircase, step) < full.value - 1e-3
+    narrow = form.over([label for label in form.labels if len(set(label)) < 3])
+    narrow = dataclasses.replace(narrow, over=None)
+    theta = narrow.start
+    for _ in range(60):
+        step = _convex.linear_step(narrow, _convex.gradient(narrow, theta))
+        theta = frank_wolfe.correct(narrow, 0.9 * theta + 0.1 * np.maximum(step.vertex, 0.0))
+    assert _convex.value(narrow, theta) < THREE_VALUES - 0.02
+
+
+def test_the_bound_with_a_floor_holds_for_columns_of_any_entries(three_values):
+    """Columns between two values, with as much constant column as the floor asks."""
+    problem, floor, rng = three_values.problem, 0.6, np.random.default_rng(5)
+    prior = problem.prior
+    for _ in range(8):
+        m = Mechanism(randomized_response(3, 3.0).matrix @ rng.dirichlet(0.3 * np.ones(6), 3))
+        share = min(1.0, (1 - floor) / (1 - average_privacy(m, prior)))
+        mixed = Mechanism(np.hstack([share * m.matrix, np.full((3, 1), 1 - share)]))
+        assert problem.value(mixed) <= three_values.bound
+
+
+def test_a_floor_that_does_not_bind_is_proven_by_the_boxes_themselves():
+    result = solve(AsymptoticUtility(1.0, [0.5, 1.2, 2.0], min_average_privacy=0.1))
+    free = solve(AsymptoticUtility(1.0, [0.5, 1.2, 2.0]))
+    assert result.bound == pytest.approx(free.bound, abs=1e-9)
+    cover = result.to_json()["certificate"]["proof"]["cover"]
+    assert [len(tree) for tree in cover["trees"]] == [1, 1, 1]
+    assert verify(result)
 
 
 def test_the_linear_step_takes_gradients_of_any_size():
     """At ε = 20 the slopes of a solve grow from 10^5 to 10^14, and HiGHS stopped without an answer."""
     (form,) = PrivacyUtilityFrontier([1, 50], 0.999999, epsilon=20).forms()
+    levels = [math.exp(20 * j / 8) for j in range(1, 9)]
+    form = form.over([(1.0, 1.0), *(v for e in levels for v in ((1.0, e), (e, 1.0)))])
     steep = [8.8e5, 1.2e6, 4.4e7, 1.6e7, 8.1e8, 2.1e8, 1.07e10, 2.6e9]
     steep += [1.3e11, 3.2e10, 1.6e12, 3.9e11, 1.95e13, 4.7e12, 2.4e14]
     g = np.array([0.0, 1e5, *steep])
@@ -183,12 +210,12 @@ def test_the_linear_step_takes_gradients_of_any_size():
 
 
 def test_frontier_with_free_epsilon_beats_a_fixed_one():
-    free = solve(PrivacyUtilityFrontier([0.5] * 3, 0.8))
-    fixed = solve(PrivacyUtilityFrontier([0.5] * 3, 0.8, epsilon=2.0))
+    free = solve(PrivacyUtilityFrontier([0.5] * 3, 0.8), gap=1e-6)
+    fixed = solve(PrivacyUtilityFrontier([0.5] * 3, 0.8, epsilon=2.0), gap=1e-6)
     assert free.value > fixed.value
     assert verify(free)
     assert verify(fixed)
-    again = solve(AsymptoticUtility(2.0, [0.5] * 3, 0.8))
+    again = solve(AsymptoticUtility(2.0, [0.5] * 3, 0.8), gap=1e-6)
     assert fixed.value == pytest.approx(again.value, abs=1e-12)
 
 
@@ -243,7 +270,7 @@ def document():
 
 @pytest.fixture(scope="module")
 def unequal():
-    return solve(AsymptoticUtility(1.0, [0.5, 1.2, 2.0], min_average_privacy=0.9)).to_json()
+    return solve(AsymptoticUtility(1.0, [0.5, 1.2, 2.0], min_average_privacy=0.9), gap=1e-6).to_json()
 
 
 def refuted(document):

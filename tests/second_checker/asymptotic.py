@@ -3,15 +3,14 @@
 import itertools
 import math
 from fractions import Fraction
-from functools import cache
 
-import mpmath
 from mpmath import iv
 
 from second_checker.columns import is_private
+from second_checker.covering import Cover
 from second_checker.determinants import UNIT, eliminated, enclosed, information, rank, whole
 from second_checker.intervals import both, bottom, interval, surely, top, total
-from second_checker.leaking import classes_leak_within, entropy, leakage, leaks_within, near
+from second_checker.leaking import classes_leak_within, leaks_within
 from second_checker.points import points_of, renamed
 from second_checker.reading import demand, keys, matrix, number, numbers
 
@@ -19,7 +18,6 @@ MOST_RENAMED = 3
 """With more values points are not renamed: columns that are renamings of each other are averaged."""
 MOST_WORK = 3_000_000
 """How many entries of matrices are summed; what is larger is left open."""
-LEVELS = 8
 ROUNDED = Fraction(1, 2**120)
 
 
@@ -43,20 +41,13 @@ def claims(found):
     demand(2 <= k <= sizes[equal, floor is None] and max(alpha) <= 1e4, "alpha is out of range")
     W = matrix(found, k)
     if proof is not None or found["bound"] is not None:
-        keys(proof, {"reference", "dual", "price"})
-        dual, price = numbers(proof["dual"]), number(proof["price"], 0)
-        demand(isinstance(proof["reference"], list) and proof["reference"], "no reference")
-        for pair in proof["reference"]:
-            demand(isinstance(pair, list) and len(pair) == 2, "no pairs")
+        read_proof(proof)
     stochastic = all(sum(row) == 1 for row in W)
     private = is_private(W, range(k), iv.exp(interval(e)))
     yield "stochastic", stochastic
     yield "private", private
     if found["bound"] is not None:
-        demand(len(dual) == (1 if equal else k), "another number of duals")
-        demand(price == 0 or floor is not None, "a price without a floor")
-        atoms = Atoms(alpha, e, floor)
-        reference = atoms.read(proof["reference"])
+        bounded = bound_of(proof, alpha, e, floor)
     columns = [column for column in zip(*W, strict=True) if any(column)]
     if not (stochastic and private):
         return
@@ -76,7 +67,31 @@ def claims(found):
         if floor is not None:
             yield "floor", leaks_within(columns, alpha, floor)
     if found["bound"] is not None:
-        yield "bound", atoms.bounds(reference, dual, price, Fraction(found["bound"]))
+        yield "bound", bounded(points_of(tuple(alpha), e), Fraction(found["bound"]))
+
+
+def read_proof(proof):
+    """What every proof is made of."""
+    keys(proof, {"reference", "dual", "price"}, {"cover"})
+    numbers(proof["dual"])
+    number(proof["price"], 0)
+    demand(isinstance(proof["reference"], list) and proof["reference"], "no reference")
+    for pair in proof["reference"]:
+        demand(isinstance(pair, list) and len(pair) == 2, "no pairs")
+
+
+def bound_of(proof, alpha, e, floor):
+    """Read the rest of a proof; say how it decides a bound from the points and their weights."""
+    dual, price = numbers(proof["dual"]), number(proof["price"], 0)
+    demand(len(dual) == (1 if len(set(alpha)) == 1 else len(alpha)), "another number of duals")
+    if "cover" not in proof:
+        demand(price == 0, "a price without a cover")
+        atoms = Atoms(alpha, e)
+        reference = atoms.read(proof["reference"], floor is not None)
+        return lambda points, bound: atoms.bounds(points, reference, dual, bound)
+    demand(floor is not None, "a cover without a floor")
+    cover = Cover(proof, alpha, top_contrast(e))
+    return lambda points, bound: surely(cover.most(points, dual, price, floor) - offset(), bound)
 
 
 # ---------------------------------------------------------------- the utility
@@ -198,17 +213,16 @@ def utility_of_classes(classes, points):
 # ---------------------------------------------------------------- the bound
 
 
+def top_contrast(e):
+    """A multiple of 2^−160 just above e^ε − 1."""
+    return Fraction(math.ceil(top(iv.exp(interval(e)) - 1) * 2**160), 2**160)
+
+
 class Atoms:
     """The columns 1 + c on a set that mechanisms are made of, as the labels of the file name them."""
 
-    def __init__(self, alpha, e, floor):
-        self.alpha, self.e, self.floor = alpha, e, floor
-        self.k, self.equal = len(alpha), len(set(alpha)) == 1
-        count = 1 if floor is None else LEVELS
-        levels = [e * (j + 1) / count for j in range(count)]
-        self.contrasts = [
-            Fraction(math.ceil(top(iv.exp(interval(x)) - 1) * 2**160), 2**160) for x in levels
-        ]
+    def __init__(self, alpha, e):
+        self.k, self.equal, self.contrast = len(alpha), len(set(alpha)) == 1, top_contrast(e)
 
     def sets(self, which):
         """The sets that a label stands for."""
@@ -218,15 +232,16 @@ class Atoms:
 
     def labels(self):
         which = range(1, self.k) if self.equal else range(1, 2**self.k - 1)
-        return [(j, m) for j in range(len(self.contrasts)) for m in which]
+        return [(0, m) for m in which]
 
-    def read(self, pairs):
-        """The weights of the reference by label."""
+    def read(self, pairs, former):
+        """The weights of the reference by label; with a floor 7 was once the highest of eight levels."""
         known, found = {(0, 0), *self.labels()}, {}
         for label, weight in pairs:
             demand(isinstance(label, list) and all(type(part) is int for part in label), "no label")
-            demand(tuple(label) in known and tuple(label) not in found, "another label, or one twice")
-            found[tuple(label)] = number(weight, 0)
+            own = (0, *label[1:]) if former and label[:1] == [7] else tuple(label)
+            demand(own in known and own not in found, "another label, or one twice")
+            found[own] = number(weight, 0)
         return found
 
     def information(self, label, p):
@@ -234,7 +249,7 @@ class Atoms:
 
         d_S d_Sᵀ is 1 at pairs within S, or within its complement if the last input is in S.
         """
-        c, sets, last = self.contrasts[label[0]], self.sets(label[1]), self.k - 1
+        c, sets, last = self.contrast, self.sets(label[1]), self.k - 1
         F = [[0] * last for _ in range(last)]
         for S in sets:
             term = int(UNIT * c * c / ((1 + c * sum(p[x] for x in S)) * len(sets)))
@@ -243,11 +258,10 @@ class Atoms:
                 F[a][b] += term
         return F
 
-    def bounds(self, reference, dual, price, bound):
-        """Whether Φ(reference) − ½ + Σβ + π (1 − floor) H ≤ bound, and no slope exceeds its cost."""
-        points, size = points_of(tuple(self.alpha), self.e), self.k - 1
-        labels = self.labels()
-        if len(self.contrasts) * 2**self.k * len(points) * size**2 // 2 > MOST_WORK:
+    def bounds(self, points, reference, dual, bound):
+        """Whether Φ(reference) − ½ + Σβ ≤ bound, and no slope exceeds its cost."""
+        labels, size = self.labels(), self.k - 1
+        if 2**self.k * len(points) * size**2 // 2 > MOST_WORK:
             return None
         units, logs, slopes = {v: len(self.sets(v[1])) for v in labels}, [], dict.fromkeys(labels, 0)
         for p, w in points:
@@ -260,11 +274,8 @@ class Atoms:
                 slopes[label] += interval(w) * self.trace(known[1], block, units[label])
         answers = [sum(dual) >= 0]
         for label, slope in slopes.items():
-            cost = interval(self.mass(label, dual)) + interval(price) * self.leaked(label, price)
-            answers.append(surely(slope / (2 * size), cost))
+            answers.append(surely(slope / (2 * size), interval(self.mass(label, dual))))
         most = total(logs) / (2 * size) - offset() - iv.mpf(1) / 2 + interval(sum(dual))
-        if price:
-            most += interval(price * (1 - self.floor)) * self.most_leaked()
         return both(*answers, surely(most, bound))
 
     def inverted(self, reference, blocks, units):
@@ -297,28 +308,8 @@ class Atoms:
 
     def mass(self, label, dual):
         """β·v of an atom."""
-        c = self.contrasts[label[0]]
+        c = self.contrast
         if self.equal:
             return dual[0] * (1 + c * Fraction(label[1], self.k))
         [S] = self.sets(label[1])
         return sum(dual) + c * sum(dual[x] for x in S)
-
-    def leaked(self, label, price):
-        """Enclose ℓ of an atom, if it has a price."""
-        if not price:
-            return iv.mpf(0)
-        S, c = self.sets(label[1])[0], self.contrasts[label[0]]
-        return _leaked(tuple(self.alpha), S, c)
-
-    def most_leaked(self):
-        """Enclose H."""
-        with mpmath.workdps(30):
-            return near(entropy([mpmath.mpf(a) for a in self.alpha]))
-
-
-@cache
-def _leaked(alpha, S, contrast):
-    with mpmath.workdps(30):
-        c = mpmath.mpf(contrast.numerator) / contrast.denominator
-        column = [mpmath.mpf(1) if x in S else 1 / (1 + c) for x in range(len(alpha))]
-        return near(leakage(column, [mpmath.mpf(a) for a in alpha])) * (1 + interval(contrast))

@@ -20,10 +20,11 @@ def node(n):
     return t, mpmath.log(1 + t)
 
 
-def leakage(column, alpha):
-    """ℓ of a column, the largest entry 1: E log(v·P) under α + e_x is an integral over u = log t.
+def slopes(column, alpha):
+    """The derivatives of ℓ at a column, the largest entry 1: (α/A) (log v − E log(v·P) under α + e_x).
 
-    It is ∫ (1 + t)^−(A+1) − Π (1 + t v)^−α/(1 + t v_x) du, by a trapezoidal rule that is off by e^−6π².
+    The expectation is ∫ (1 + t)^−(A+1) − Π (1 + t v)^−α/(1 + t v_x) du over u = log t, by a trapezoidal
+    rule that is off by e^−6π².
     """
     A, parts = mpmath.fsum(alpha), {}
     for a, v in zip(alpha, column, strict=True):
@@ -38,7 +39,12 @@ def leakage(column, alpha):
         product = mpmath.exp(product)
         for v in parts:
             means[v] += base - product / (1 + t * v)
-    return mpmath.fsum(a / A * v * (mpmath.log(v) - means[v] / STEPS) for v, a in parts.items() if v)
+    return [a / A * (mpmath.log(v) - means[v] / STEPS) for v, a in zip(column, alpha, strict=True)]
+
+
+def leakage(column, alpha):
+    """ℓ of a column of positive entries, the largest 1: it is homogeneous."""
+    return mpmath.fsum(v * slope for v, slope in zip(column, slopes(column, alpha), strict=True))
 
 
 def entropy(alpha):

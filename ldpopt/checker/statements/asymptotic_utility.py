@@ -18,22 +18,19 @@ class (:mod:`asymptotic_value`), and so does the mean of the log determinants. L
 − l⁻ and ω = (h⁺ − h⁻) + (l⁺ − l⁻), D_y = Δ d_S + e, |e| ≤ ω, so D_y(a) D_y(b) is within 2|Δ|ω + ω² of Δ²
 d_S(a) d_S(b); and W_y·p lies between l⁻ + (h⁻ − l⁻) p(S) and the same with l⁺, h⁺. ∎
 
-Bound. *Atoms* are columns v = 1 + c 1_S, c one of ``contrasts``. Lemma (atoms). Without a floor, no
-ε-LDP mechanism is worth more than some Σ_v θ_v v = 1 over atoms: its columns are non-negative
-combinations of columns with entries 1 and e^ε ≤ 1 + c; v vᵀ/(v·p) is convex and homogeneous in v, so
-splitting a column makes J larger, and log det is monotone. With a floor the claim is about mechanisms
-made of atoms. If all α are equal, the mean over all renamings of θ is worth no less (Φ is concave and
-does not change under renaming), costs the same, and weighs sets of one size alike; its J(πp_i) are
-renamings of J(p_i). ∎ Lemma (gradient). F_θ(p) = Σ θ_v c² d_S d_Sᵀ/(1 + c p(S)) is linear in θ, so Σ
-w_i log det F is concave. With a reference θ⁰ ≥ 0 where every F is positive definite and slopes g_v =
-Σ_i w_i tr(F⁰⁻¹ F_v)/(2k − 2), g·θ⁰ = ½ and Φ(θ) ≤ Φ(θ⁰) − ½ + g·θ. If g_v ≤ β·v + π ℓ(v) for every
-atom, π ≥ 0, then g·θ ≤ Σβ + π Σ_y ℓ(W_y) ≤ Σβ + π (1 − floor) H. ∎ :func:`slopes` encloses Φ(θ⁰) and
-bounds every g_v from above; :func:`proven_bound` compares in rationals.
+Bound. *Atoms* are columns v = 1 + c 1_S, c the ``contrast``, at least e^ε − 1. Lemma (atoms). No ε-LDP
+mechanism is worth more than some Σ_v θ_v v = 1 over atoms: its columns are non-negative combinations of
+columns with entries 1 and e^ε ≤ 1 + c; v vᵀ/(v·p) is convex and homogeneous in v, so splitting a column
+makes J larger, and log det is monotone. If all α are equal, the mean over all renamings of θ is worth
+no less (Φ is concave and does not change under renaming), leaks the same, and weighs sets of one size
+alike; its J(πp_i) are renamings of J(p_i). ∎ Lemma (gradient). F_θ(p) = Σ θ_v D_v D_vᵀ/(v·p) is linear
+in the weights θ of columns, so Σ w_i log det F is concave. With a reference θ⁰ ≥ 0 where every F is
+positive definite and slopes g_v = Σ_i w_i tr(F⁰⁻¹ F_v)/(2k − 2), g·θ⁰ = ½ and Φ(θ) ≤ Φ(θ⁰) − ½ + g·θ.
+If g_v ≤ β·v + π ℓ(v) for every column that may occur, π ≥ 0, then g·θ ≤ Σβ + π Σ_y ℓ(W_y) ≤ Σβ + π (1 −
+floor) H. ∎ Without π atoms suffice, and :mod:`asymptotic_bound` compares all of them. With a floor,
+splitting a column may leak more; :mod:`leakage_cover` covers all columns.
 
-Floor. ℓ is convex and homogeneous, hence subadditive, and 0 at constant columns. So a column t v + s 1
-+ e with an atom v and t, s, e ≥ 0 leaks at most t ℓ(v) + Σ_x e_x ℓ(1_x), and ℓ(1_x) = E P_x log(1/P_x)
-≤ 1/e < 0.37 (:func:`leaked_above`; t is at most the least entry, and t c at most what the least high
-entry is above it).
+Floor. The lemma of the rest in :mod:`dirichlet_logarithms` bounds Σ_y ℓ(W_y).
 """
 
 from __future__ import annotations
@@ -45,7 +42,8 @@ from typing import Any
 from ..kernel.arithmetic import enclose
 from ..kernel.claims import Claim, decided
 from ..kernel.labels import Label
-from ..kernel.proofs.asymptotic_bound import leaked_above, prior_entropy, proven_bound, read_reference
+from ..kernel.proofs import leakage_cover
+from ..kernel.proofs.asymptotic_bound import proven_bound, read_reference
 from ..kernel.proofs.asymptotic_value import (
     DesignStatement,
     classes_of,
@@ -53,6 +51,7 @@ from ..kernel.proofs.asymptotic_value import (
     distinguishes,
     utility,
 )
+from ..kernel.proofs.dirichlet_logarithms import leaked_above
 from ..kernel.proofs.dirichlet_points import prior_points
 from ..kernel.proofs.fisher_information import whole_columns
 from ..kernel.proofs.private_rows import (
@@ -67,14 +66,12 @@ from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, List, Nullable, Number, Record
 from ..kernel.section import Case, Decider, Kind, Section, maximise
 
-LEVELS = 8
-"""With a floor on the average privacy, columns of this many levels up to ε take part."""
 FREE_EPSILON = 10.0
 """The largest level where ε is free."""
 MOST_VALUES, MOST_UNEQUAL = 16, 8
 """The most values of a question, with equal α and with unequal α: every set of values is listed."""
 MOST_VALUES_FLOOR, MOST_UNEQUAL_FLOOR = 10, 6
-"""The same with a floor, where every set has eight levels."""
+"""The same with a floor, where columns have corners of parts of boxes."""
 LEAST_ALPHA, MOST_ALPHA = 1e-2, 1e4
 DIRICHLET = List(Number(LEAST_ALPHA, MOST_ALPHA), 2, MOST_VALUES)
 FLOOR = Number(0, below=1)
@@ -108,9 +105,7 @@ def design_question(plain: dict[str, Any]) -> DesignStatement:
         raise UnreadableError(
             f"dirichlet must have at most {most} entries if they are {which}, {also}, not {len(alpha)}"
         )
-    count = 1 if floor is None else LEVELS
-    levels = [Fraction(epsilon) * (j + 1) / count for j in range(count)]
-    return DesignStatement(alpha, epsilon, tuple(map(contrast, levels)), floor)
+    return DesignStatement(alpha, epsilon, contrast(epsilon), floor)
 
 
 # ---------------------------------------------------------------- the claims
@@ -137,8 +132,9 @@ def _members(case: Case) -> Iterator[Claim]:
 
 def private_enough(matrix: Rows, question: DesignStatement) -> bool:
     """Decide whether the leakage is proven to be at most (1 − floor) H."""
-    allowed = (1 - Fraction(question.floor or 0)) * Fraction(prior_entropy(question).low)
-    return leaked_above(matrix, question) <= allowed
+    allowed = (1 - Fraction(question.floor or 0)) * Fraction(leakage_cover.prior_entropy(question).low)
+    columns, shift = whole_columns(matrix)
+    return leaked_above(columns, question.alpha) <= allowed * (1 << shift)
 
 
 def _points_words(question: DesignStatement) -> str:
@@ -167,21 +163,22 @@ def _bound(case: Case) -> Iterator[Claim]:
     needed = 1 if question.equal else len(question.alpha)
     if len(dual) != needed:
         raise UnreadableError(f"certificate.proof.dual must have {needed} entries, not {len(dual)}")
-    if case.proof["price"] and question.floor is None:
-        raise UnreadableError("certificate.proof.price must be 0 without a floor")
-    read_reference(case.proof["reference"], question)
-    columns = ""
-    if question.floor is not None:
-        columns = f" of two-valued columns at {len(question.contrasts)} levels"
-    utility = f"an asymptotic utility, {_points_words(question)}, above {bound!r}"
-    words = f"no such mechanism{columns} has {utility}"
-    about = f"mechanisms{columns} of this privacy"
+    covers = "cover" in case.proof
+    if covers and question.floor is None:
+        raise UnreadableError("certificate.proof.cover is of questions with a floor")
+    if case.proof["price"] and not covers:
+        raise UnreadableError("certificate.proof.price must be 0 without a cover")
+    if covers:
+        cover = leakage_cover.Cover(case.proof, question)
+    else:
+        read_reference(case.proof["reference"], question)
+    words = f"no such mechanism has an asymptotic utility, {_points_words(question)}, above {bound!r}"
 
     def test() -> bool:
-        found = proven_bound(case.proof, question)
+        found = cover.proven(dual) if covers else proven_bound(case.proof, question)
         return found is not None and found <= Fraction(bound)
 
-    yield case.claim_bound(words, test, about)
+    yield case.claim_bound(words, test, "mechanisms of this privacy")
 
 
 SECTION = Section(
@@ -211,7 +208,8 @@ SECTION = Section(
                     "dual": List(Number(), 1),
                     "price": Number(0),
                     "reference": List(List(Label(), 2, 2), 1),
-                }
+                },
+                {"cover": leakage_cover.COVER},
             ),
         )
     },

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ldpopt.core.exact import DesignStatement
 from ldpopt.core.form import Form
 from ldpopt.core.validate import Array
+
+Column = tuple[float, ...]
+"""The entries of a column, the least of them 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,9 @@ class ConvexProgram(Form):
         labels: what each atom is, as plain data for the proof.
         start: a feasible θ with invertible matrices and c·θ < budget.
         question: what the checker decides; it turns a gradient into a proven bound.
+        points: the p_i.
+        over: builds the same program over other columns, whose entries are their labels; None where the
+            atoms are all that matter.
     """
 
     blocks: Array
@@ -44,3 +51,5 @@ class ConvexProgram(Form):
     labels: tuple[Any, ...]
     start: Array
     question: DesignStatement
+    points: Array
+    over: Callable[[Sequence[Column]], ConvexProgram] | None = None

@@ -26,12 +26,15 @@ from ldpopt.checker.kernel.proofs import (
     dirichlet_logarithms,
     dirichlet_points,
     fisher_information,
+    leakage_cover,
 )
 from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.checker.kernel.section import Case
 from ldpopt.checker.statements import asymptotic_utility
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.measures.information_metrics import average_privacy
 from ldpopt.mechanisms import SubsetSelection
 from ldpopt.models.cones import staircase_cone
 from ldpopt.models.priors import Dirichlet
@@ -151,7 +154,7 @@ def test_expected_logarithms_are_enclosed(a, b, c):
     if b >= 1 or c > 1e8:
         splits = [0, mpmath.mpf(10) ** -9, mpmath.mpf(10) ** -4, 0.1, 0.5, 0.9, 0.99, 1]
         assert within(
-            dirichlet_logarithms.tilted_logs(a, b, c)[0],
+            dirichlet_logarithms.tilted_logs(((Fraction(0), b), (c, a)))[1],
             mpmath.quad(tilted, splits),
             mpmath.mpf(10) ** -14,
         )
@@ -175,7 +178,8 @@ def test_entropy_and_leakage_are_enclosed():
     E = mpmath.mpf(4)
     mean = (E**2 * mpmath.log(E) / 2 - (E**2 - 1) / 4) / (E - 1)
     assert within(
-        dirichlet_logarithms.leakage(Fraction(1), Fraction(1), Fraction(3)), E * mpmath.log(E) / 2 - mean
+        dirichlet_logarithms.leakage([Fraction(4), Fraction(1)], [Fraction(1)] * 2),
+        E * mpmath.log(E) / 2 - mean,
     )
 
 
@@ -277,15 +281,43 @@ def test_slopes_bound_the_derivative(alpha):
     assert Fraction(1, 2) <= used < Fraction(1, 2) + Fraction(1, 10**40)
 
 
-def test_leakage_of_a_mechanism_is_that_of_its_atoms():
-    asked = question([0.5] * 3, 2.0, 0.5)
-    m = certify.repair(SubsetSelection(3, 1, 2.0).dense().matrix, staircase_cone(3, 2.0))
-    v, c = (7, 1), asked.contrasts[7]
-    atom = float(asymptotic_bound.atom_leakage(v, asked).high)
-    leaked = float(asymptotic_bound.leaked_above(m.tolist(), asked))
-    assert leaked == pytest.approx(3 * atom / float(3 + c), rel=1e-12)
-    flat = [[0.5, 0.5]] * 3
-    assert asymptotic_bound.leaked_above(flat, asked) == 0
+@pytest.mark.parametrize("alpha", [(0.5, 0.5, 0.5), (3.0, 0.2, 1.0)])
+def test_leakage_of_a_mechanism_is_that_of_its_columns(alpha):
+    """The entries of a column need not be two; the measure integrates in floats."""
+    rng = np.random.default_rng(3)
+    m = certify.repair(
+        SubsetSelection(3, 1, 2.0).dense().matrix @ rng.dirichlet(np.ones(4), 3), staircase_cone(3, 2.0)
+    )
+    columns, shift = fisher_information.whole_columns(m.tolist())
+    leaked = float(dirichlet_logarithms.leaked_above(columns, alpha)) / 2.0**shift
+    exact = Dirichlet(alpha).expected_entropy() * (1 - average_privacy(Mechanism(m), Dirichlet(alpha)))
+    assert exact <= leaked * (1 + 1e-12)
+    assert leaked == pytest.approx(exact, rel=1e-8)
+    assert dirichlet_logarithms.leaked_above([[1, 1, 1]], alpha) < 1e-15
+
+
+def test_the_slopes_of_the_leakage_are_its_derivatives():
+    alpha, v, step = (
+        [Fraction(3), Fraction(1, 5), Fraction(1)],
+        [Fraction(20), Fraction(1), Fraction(7)],
+        2**20,
+    )
+    slopes = dirichlet_logarithms.leakage_slopes(v, alpha)
+    here = dirichlet_logarithms.leakage(v, alpha)
+    for x, slope in enumerate(slopes):
+        there = dirichlet_logarithms.leakage(
+            [w + Fraction(x == z, step) for z, w in enumerate(v)], alpha
+        )
+        assert float(there.low - here.low) * step == pytest.approx(float(slope.low), rel=1e-5)
+    prior = Dirichlet([3, 0.2, 1])
+    assert prior.leakage_slopes(np.array([v], float).T)[:, 0] == pytest.approx(
+        [float(s.low) for s in slopes]
+    )
+
+
+def test_renamed_columns_are_listed_once():
+    assert sorted(leakage_cover.renamings((1, 1, 2))) == [(1, 1, 2), (1, 2, 1), (2, 1, 1)]
+    assert len(leakage_cover.renamings((1, 1, 2, 2, 3))) == 30
 
 
 # ---------------------------------------------------------------- the limits
@@ -304,7 +336,7 @@ def test_sizes_on_both_sides_of_the_limits(document):
             forged["params"]["min_average_privacy"] = floor
         assert judged(forged) == said
     assert len(question([0.5] * 16, 1.0).alpha) == 16
-    assert len(question([1.0, *[0.5] * 5], 1.0, 0.5).contrasts) == 8
+    assert question([1.0, *[0.5] * 5], 1.0, 0.5).floor == 0.5
 
 
 def test_without_time_nothing_is_decided(document):
@@ -317,7 +349,7 @@ def test_without_time_nothing_is_decided(document):
 
 def test_the_contrast_is_just_above():
     for level in (1e-6, 1.0, 30.0):
-        c, exact = asymptotic_value.contrast(Fraction(level)), mpmath.expm1(mpmath.mpf(level))
+        c, exact = asymptotic_value.contrast(level), mpmath.expm1(mpmath.mpf(level))
         assert 0 <= exactly(c) - exact <= exact * mpmath.mpf(10) ** -40
 
 

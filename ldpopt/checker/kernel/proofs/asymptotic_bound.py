@@ -1,4 +1,4 @@
-"""The bound of a proof and the leakage of a mechanism: the lemmas are in :mod:`asymptotic_utility`."""
+"""The bound of a proof without a floor on the privacy: the lemmas are in :mod:`asymptotic_utility`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from ..arithmetic import Interval, between
 from ..budget import reserve, tick
 from ..reading import UnreadableError
 from ..schema import Number
-from .asymptotic_value import CONTRAST_BITS, DesignStatement, high_set, utility_of
-from .dirichlet_logarithms import expected_entropy, leakage
+from .asymptotic_value import CONTRAST_BITS, DesignStatement, utility_of
 from .dirichlet_points import BITS, UNIT, prior_points
 from .fisher_information import (
     KEPT,
@@ -22,19 +21,17 @@ from .fisher_information import (
     forms_above,
     sets_of,
     trace_above,
-    whole_columns,
 )
-from .private_rows import Rows
 
 Atom = tuple[int, int]
-"""(level, number of high entries) if all α are equal, else (level, set); (0, 0) is constant."""
+"""(0, number of high entries) if all α are equal, else (0, set); (0, 0) is constant."""
 
 
 def atoms(question: DesignStatement) -> list[Atom]:
     """List all atoms but the constant column, whose slope and leakage are 0."""
     k = len(question.alpha)
     which = range(1, k) if question.equal else range(1, 2**k - 1)
-    return [(j, m) for j in range(len(question.contrasts)) for m in which]
+    return [(0, m) for m in which]
 
 
 class Slopes(NamedTuple):
@@ -47,7 +44,7 @@ class Slopes(NamedTuple):
 def slopes(reference: dict[Atom, float], question: DesignStatement) -> Slopes | None:
     """Enclose the utility and bound its gradient at a reference; None if some F may be singular."""
     k, listed = len(question.alpha), atoms(question)
-    reserve(2 * len(listed) + (2 << k) * len(question.contrasts), "the gradient")
+    reserve(2 * len(listed) + (2 << k), "the gradient")
     sums_above, low, high = dict.fromkeys(listed, 0), 0, 0
     used = _Used(reference, question)
     rule = prior_points(question.alpha, question.epsilon)
@@ -69,7 +66,7 @@ def slopes(reference: dict[Atom, float], question: DesignStatement) -> Slopes | 
 def _weight(question: DesignStatement, v: Atom) -> Fraction:
     """Compute c², divided by the number of sets that the atom is the mean over."""
     count = math.comb(len(question.alpha), v[1]) if question.equal else 1
-    return question.contrasts[v[0]] ** 2 / count
+    return question.contrast**2 / count
 
 
 class _Used:
@@ -110,21 +107,21 @@ class _Blocks:
         )  # the first input is the highest bit; renaming leaves det F alone
         one = 1 << (units.BITS + BITS + CONTRAST_BITS)
         unit = 1 << (BITS + CONTRAST_BITS)
-        whole = [int(c * (1 << CONTRAST_BITS)) for c in question.contrasts]
-        self.shares = [[one // (unit + c * s) for s in sums] for c in whole]  # at most 1 too small
+        c = int(question.contrast * (1 << CONTRAST_BITS))
+        self.shares = [one // (unit + c * s) for s in sums]  # at most 1 too small
         self.known: dict[Atom, tuple[Whole, int]] = {}
 
     def block(self, v: Atom) -> tuple[Whole, int]:
         """Sum over the sets of an atom, and say how far its entries may be off."""
-        level, which = v
+        which = v[1]
         if v not in self.known:
             if self.question.equal:
                 sets = sets_of(self.k)[which]
-                self.known[v] = sets.sums(sets.pick(self.shares[level])), sets.number
+                self.known[v] = sets.sums(sets.pick(self.shares)), sets.number
             else:
                 bits = [which >> x & 1 for x in range(self.k)]
                 d = [bit - bits[-1] for bit in bits[:-1]]
-                share = self.shares[level][which]
+                share = self.shares[which]
                 self.known[v] = [[a * b * share for b in d] for a in d], 1
         return self.known[v]
 
@@ -133,126 +130,63 @@ class _Blocks:
         if self.question.equal:
             return {v: trace_above(inverse, *self.block(v)) for v in atoms(self.question)}
         forms = forms_above(inverse)  # not negative, as the truth is not
-        return {(j, S): forms[S] * (self.shares[j][S] + 1) for j, S in atoms(self.question)}
+        return {(j, S): forms[S] * (self.shares[S] + 1) for j, S in atoms(self.question)}
 
 
 def proven_bound(proof: dict[str, Any], question: DesignStatement) -> Fraction | None:
     """Compute the largest utility that the proof allows, rounded up; None if the proof fails."""
     found = slopes(read_reference(proof["reference"], question), question)
-    if found is None or shortage(found, proof["dual"], proof["price"], question) > 0:
+    if found is None or shortage(found, proof["dual"], question) > 0:
         return None
-    return bound_above(found, proof["dual"], proof["price"], question)
+    return bound_above(found.value, proof["dual"])
 
 
-def shortage(found: Slopes, dual: list[float], price: float, question: DesignStatement) -> Fraction:
-    """Find the largest g_v − β·v − π ℓ(v) over all atoms and the constant column, rounded up.
+def shortage(found: Slopes, dual: list[float], question: DesignStatement) -> Fraction:
+    """Find the largest g_v − β·v over all atoms and the constant column, rounded up.
 
     Args:
         found: the slopes g_v at the reference.
         dual: β, an entry per input; one for all if all α are equal.
-        price: π, of the leakage.
         question: the utility to maximise.
     """
     k, beta = len(question.alpha), list(map(Fraction, dual))
     worst = -sum(beta, Fraction(0))
     for v, slope in found.above.items():
         tick()
-        c, cost = question.contrasts[v[0]], Fraction(0)
+        c = question.contrast
         if question.equal:
             mass = beta[0] * (1 + c * Fraction(v[1], k))
         else:
             high = (b for x, b in enumerate(beta) if v[1] >> (k - 1 - x) & 1)
             mass = sum(beta, Fraction(0)) + c * sum(high, Fraction(0))
-        if price:
-            cost = Fraction(price) * Fraction(atom_leakage(v, question).low)
-        worst = max(worst, slope - mass - cost)
+        worst = max(worst, slope - mass)
     return worst
 
 
-def bound_above(found: Slopes, dual: list[float], price: float, question: DesignStatement) -> Fraction:
-    """Compute Φ(reference) − ½ + Σβ + π (1 − floor) H, rounded up.
+def bound_above(value: Interval, dual: list[float]) -> Fraction:
+    """Compute Φ(reference) − ½ + Σβ, rounded up.
 
     Args:
-        found: Φ at the reference.
+        value: Φ at the reference.
         dual: β, an entry per input; one for all if all α are equal.
-        price: π, of the leakage.
-        question: the utility to maximise, and the floor on the average privacy.
     """
-    proven = Fraction(found.value.high) - Fraction(1, 2) + sum(map(Fraction, dual), Fraction(0))
-    if price:
-        assert question.floor is not None
-        allowed = (1 - Fraction(question.floor)) * Fraction(prior_entropy(question).high)
-        proven += Fraction(price) * allowed
-    return proven
+    return Fraction(value.high) - Fraction(1, 2) + sum(map(Fraction, dual), Fraction(0))
 
 
 def read_reference(entries: list[Any], question: DesignStatement) -> dict[Atom, float]:
-    """Read the weights of the reference from pairs [[level, set or size], weight]."""
+    """Read the weights of the reference from pairs [[0, set or size], weight].
+
+    Files of version 1 with a floor wrote 7 for 0: their atoms had eight levels, 0 … 7, up to ε.
+    """
     known, found = {(0, 0), *atoms(question)}, {}
     for i, (label, weight) in enumerate(entries):
         where = f"certificate.proof.reference[{i}]"
-        if (
-            not isinstance(label, tuple)
-            or not all(type(part) is int for part in label)
-            or label not in known
-        ):
+        if not isinstance(label, tuple) or not all(type(part) is int for part in label):
             raise UnreadableError(f"{where} must start with the label of an atom")
-        if label in found:
+        own = (0, *label[1:]) if label[:1] == (7,) and question.floor is not None else label
+        if own not in known:
+            raise UnreadableError(f"{where} must start with the label of an atom")
+        if own in found:
             raise UnreadableError(f"{where} repeats the label of an atom")
-        found[label] = Number(0).read(weight, where)
+        found[own] = Number(0).read(weight, where)
     return found
-
-
-# ---------------------------------------------------------------- the floor
-
-REST = Fraction(37, 100)
-"""At least 1/e, the largest p log(1/p)."""
-
-
-def prior_entropy(question: DesignStatement) -> Interval:
-    """Enclose H(X | P) under the prior."""
-    return expected_entropy(list(map(Fraction, question.alpha)))
-
-
-def atom_leakage(v: Atom, question: DesignStatement) -> Interval:
-    """Enclose ℓ(v) under the prior."""
-    level, which = v
-    alpha = list(map(Fraction, question.alpha))
-    k = len(alpha)
-    bits = [x < which if question.equal else bool(which >> (k - 1 - x) & 1) for x in range(k)]
-    a = sum((share for bit, share in zip(bits, alpha, strict=True) if bit), Fraction(0))
-    return leakage(a, sum(alpha) - a, question.contrasts[level])
-
-
-def leaked_above(matrix: Rows, question: DesignStatement) -> Fraction:
-    """Bound Σ_y ℓ(W_y) from above: every column is an atom, a constant and a rest, all non-negative."""
-    columns, shift = whole_columns(matrix)
-    leaks: dict[Atom, Fraction] = {}
-    leaked = Fraction(0)
-    for column in columns:
-        tick()
-        mask, low, middle = high_set(column), min(column), min(column) + max(column)
-        if not mask:
-            leaked += REST * (sum(column) - low * len(column))
-            continue
-        high = min(entry for entry in column if 2 * entry > middle)
-        spare = sum(column) - low * len(column)  # what is above the least entry
-        found = []
-        for v in _atoms_near(mask, Fraction(high, low), question):
-            if v not in leaks:
-                leaks[v] = Fraction(atom_leakage(v, question).high)
-            c = question.contrasts[v[0]]
-            t = min(
-                Fraction(low), (high - low) / c
-            )  # of the atom; low − t is constant and leaks nothing
-            found.append(t * leaks[v] + REST * (spare - t * c * mask.bit_count()))
-        leaked += min(found)
-    return leaked / (1 << shift)
-
-
-def _atoms_near(mask: int, ratio: Fraction, question: DesignStatement) -> list[Atom]:
-    """List the atoms on a set at the last level below a ratio and the first above."""
-    which = mask.bit_count() if question.equal else mask
-    above = sum(c + 1 < ratio for c in question.contrasts)
-    last = len(question.contrasts) - 1
-    return [(j, which) for j in range(max(above - 1, 0), min(above, last) + 1)]

@@ -27,11 +27,11 @@ CONSTANT = Fraction(1, 1 << 31)
 
 
 class DesignStatement(NamedTuple):
-    """The utility to maximise, as in :mod:`asymptotic_utility`; ``contrasts`` are the c of the atoms."""
+    """The utility to maximise, as in :mod:`asymptotic_utility`; ``contrast`` is the c of the atoms."""
 
     alpha: tuple[float, ...]
     epsilon: float
-    contrasts: tuple[Fraction, ...]
+    contrast: Fraction
     floor: float | None
 
     @property
@@ -40,7 +40,7 @@ class DesignStatement(NamedTuple):
         return len(set(self.alpha)) == 1
 
 
-def contrast(level: Fraction) -> Fraction:
+def contrast(level: float) -> Fraction:
     """Find the least multiple of 2^−CONTRAST_BITS that is at least e^level − 1, to 58 digits."""
     above = Fraction((exp(level) - ONE).high)
     return Fraction(units.units_up(above, CONTRAST_BITS), 1 << CONTRAST_BITS)
