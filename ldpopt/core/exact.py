@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.dirichlet_points import prior_points
     from ldpopt.checker.kernel.proofs.encodings import ENCODING, MOST_BUCKETS, read_encoding
     from ldpopt.checker.kernel.proofs.encodings import error as encoding_error
+    from ldpopt.checker.kernel.proofs.exposure_prices import SafeWeights
+    from ldpopt.checker.kernel.proofs.exposure_prices import choices as exposure_choices
     from ldpopt.checker.kernel.proofs.exposure_rules import MOST_FEATURES, Marginals
     from ldpopt.checker.kernel.proofs.exposure_rules import provable as provable_exposure
     from ldpopt.checker.kernel.proofs.exposure_rules import proven as proven_exposure

@@ -15,6 +15,7 @@ from ldpopt.core import validate
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.exact import (
     Marginals,
+    SafeWeights,
     UserSample,
     expected_exposure,
     printed,
@@ -109,7 +110,10 @@ class FeatureRelease(Problem):
 
     def forms(self) -> Iterable[Form]:
         """Give one form."""
-        return [SubsetProgram(tuple(self.question.weights), self.exposure, self.budget)]
+        asked, safe = self.question, None
+        if asked.marginals is not None:
+            safe = SafeWeights(asked.marginals, asked.weights, asked.threshold, asked.budget)
+        return [SubsetProgram(tuple(asked.weights), self.exposure, self.budget, safe)]
 
     def exposure(self, subset: Subset, limits: Limits = UNLIMITED) -> float:
         """Compute the risk of the features, which is compared with the budget.

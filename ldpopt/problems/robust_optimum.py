@@ -20,11 +20,16 @@ from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
 from ldpopt.models.block_cone import BlockCone
 from ldpopt.models.chi2_ball import RobustInformation
-from ldpopt.models.chi2_cone import ROOM, ExactCone
+from ldpopt.models.chi2_cone import ExactCone
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems._robust.exact_proof import exact_proof
 from ldpopt.problems.cut_problem import CutProblem
 from ldpopt.problems.table_problem import RobustPrivacy, TableProblem
+
+SPARE = 2e-10
+"""The slack of every inequality of a mechanism that the exact test proves at once; with less it tries
+long. Smaller tables, whose gap is closed, do without: see :data:`MANY`."""
+MANY = 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +93,8 @@ class RobustOptimum(TableProblem, CutProblem):
         """
         a1, a2 = self.uncertainty.shape
         rows = solution.point.matrix / solution.point.matrix.sum(axis=1, keepdims=True)
-        excess = float(ExactCone(self.uncertainty, self.epsilon).excess(rows)[0].max()) + ROOM
+        excess = float(ExactCone(self.uncertainty, self.epsilon).excess(rows)[0].max())
+        excess += SPARE if len(rows) >= MANY else 0.0
         touch = min(max(rows.shape[1] * excess / math.expm1(self.epsilon), 0.0), 0.5)
         rows = (1 - touch) * rows + touch / rows.shape[1]
         rows = certify.repair(rows, RobustPrivacy(self.question.robust))

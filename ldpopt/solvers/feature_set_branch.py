@@ -14,8 +14,11 @@ from scipy.sparse import csr_array
 from ldpopt.core.certify import printed_above
 from ldpopt.core.forms.selections import Subset, SubsetProgram
 from ldpopt.core.solver import FormSolution, Limits, OutOfTime, Solver, Status
+from ldpopt.solvers._feature_price_tree import PriceTree
 from ldpopt.solvers.feature_set_greedy import greedy
 
+FEW = 16
+"""Up to so many features the conflicts themselves are few."""
 TINY = 1e-9
 """The noise of the linear program: relative of weights, absolute of prices."""
 
@@ -28,10 +31,20 @@ class SubsetBranch(Solver[SubsetProgram]):
 
     def run(self, form: SubsetProgram, limits: Limits) -> FormSolution:
         """Search depth first, starting from the greedy set."""
+        if form.safe is not None and len(form.weights) > FEW:
+            return _by_prices(form, limits)
         search = Search(form, limits)
         with suppress(OutOfTime):
             search.run()
         return search.solution()
+
+
+def _by_prices(form: SubsetProgram, limits: Limits) -> FormSolution:
+    """Divide the sets until prices of exposure and of factors prove the best one."""
+    tree = PriceTree(form, greedy(form, limits.part(0.3)), limits)
+    with suppress(OutOfTime):
+        tree.run()
+    return tree.solution()
 
 
 class Search:

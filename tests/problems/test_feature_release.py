@@ -17,6 +17,8 @@ from ldpopt import solve, verify
 from ldpopt.checker import frame
 from ldpopt.checker.kernel import reading
 from ldpopt.checker.kernel.printed_numbers import printed
+from ldpopt.checker.kernel.proofs.exposure_prices import SafeWeights
+from ldpopt.checker.kernel.proofs.exposure_rules import provable
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Status
 from ldpopt.core.limits import Limits
@@ -323,3 +325,77 @@ def test_a_search_that_is_not_finished_has_a_bound():
     assert found.value < found.bound < 12
     assert found.proof["prices"]
     assert heaviest(problem) <= found.bound
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_prices_of_exposure_and_factors_prove_many_features(seed):
+    """Eighteen features: the safe sets are grown one by one beside it."""
+    [(_, problem)] = FeatureRelease.random(18, np.random.default_rng(seed))
+    found = solve(problem)
+    assert found.status is Status.OPTIMAL
+    safe, heaviest_set = {()}, 0.0
+    while safe:
+        heaviest_set = max([heaviest_set, *(sum(problem.weights[j] for j in J) for J in safe)])
+        larger = {(*J, j) for J in safe for j in range(J[-1] + 1 if J else 0, 18)}
+        safe = {J for J in larger if problem.exposure(J) <= problem.budget}
+    assert found.value == pytest.approx(heaviest_set, abs=1e-9)
+    assert verify(found)
+    assert "tree" in found.to_json()["certificate"]["proof"]
+
+
+def test_a_tree_of_prices_is_forged_in_vain():
+    """What is dropped, halved or added is refuted or unreadable."""
+    [(_, problem)] = FeatureRelease.random(17, np.random.default_rng(5))
+    document = json.loads(json.dumps(solve(problem).to_json()))
+    assert all(claim.holds for claim in frame.check(document))
+
+    def refuted(change, bound=document["bound"]):
+        forged = json.loads(json.dumps(document)) | {"bound": bound}
+        forged["gap"] = abs(bound - forged["value"]) / max(bound, forged["value"])
+        forged["status"] = "optimal" if forged["gap"] <= 1e-9 else "gap"
+        change(forged["certificate"]["proof"]["tree"])
+        try:
+            claims = frame.check(forged)
+        except reading.UnreadableError:
+            return True
+        return any(claim.holds is False for claim in claims)
+
+    def leaves(tree, **changes):
+        for node in tree:
+            if node.get("exposure"):
+                node.update({key: factor * node[key] for key, factor in changes.items()})
+
+    assert refuted(lambda tree: None, bound=document["bound"] - 1e-3)
+    assert refuted(lambda tree: leaves(tree, exposure=0.0, factors=0.0))
+    assert refuted(lambda tree: leaves(tree, factors=-1.0))
+    assert refuted(lambda tree: leaves(tree, exposure=0.5))
+    assert refuted(lambda tree: tree.pop())
+    assert refuted(lambda tree: tree.append({"exposure": 1.0, "factors": 1.0}))
+    assert refuted(lambda tree: tree.insert(0, dict(tree[0])))
+    assert refuted(lambda tree: tree[0].update(feature=17))
+
+
+def test_a_feature_that_the_other_rule_proves_safe_alone_counts():
+    """Eleven values of more than t are safe alone by theorem-2; theorem-3-tight proves nothing there."""
+    wide = [Fraction(1, 2), *[Fraction(1, 20)] * 10]
+    known = SafeWeights([wide] * 2, [Fraction(1)] * 2, Fraction(1, 25), Fraction(1, 5))
+    asked = known.threshold, "theorem-2", known.budget
+    assert provable([wide], *asked, less=False)
+    assert not provable([wide], known.threshold, "theorem-3-tight", known.budget, less=False)
+    unsafe = {"exposure": 0.0, "factors": 0.0}
+    tree = [{"feature": 0}, {"feature": 1}, unsafe, unsafe, unsafe]
+    assert known.none_heavier(tree, Fraction(1))
+    assert not known.none_heavier(tree, Fraction(9, 10))
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_what_theorem_2_proves_of_pairs_the_other_rule_proves(seed):
+    rng = np.random.default_rng(seed)
+    marginals = [
+        [Fraction(int(x), int(row.sum())) for x in row]
+        for row in (rng.integers(1, 9, rng.integers(1, 5)) for _ in range(rng.integers(2, 4)))
+    ]
+    t, most = Fraction(int(rng.integers(1, 50)), 1000), Fraction(int(rng.integers(1, 900)), 1000)
+    if provable(marginals, t, "theorem-2", most, less=False):
+        assert provable(marginals, t, "theorem-3-tight", most, less=False)

@@ -24,7 +24,7 @@ users who share the values of K share those of J. *Users*: the lemma of :mod:`fu
 So a set that contains a conflict is a conflict, as :mod:`conflicts` asks.
 
 Which function decides what: risk ≤ x :func:`risk_within`, for answers and conflicts alike; the bound
-:mod:`conflicts`.
+:mod:`conflicts`, or for marginals a tree of :mod:`exposure_prices`.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from ..kernel.budget import reserve, tick
 from ..kernel.claims import Claim, decided
 from ..kernel.printed_numbers import Printed, printed
 from ..kernel.proofs.conflicts import all_heavier_conflict, priced_weight
+from ..kernel.proofs.exposure_prices import SafeWeights
 from ..kernel.proofs.exposure_rules import (
     MARGINALS,
     MOST_FEATURES,
@@ -58,6 +59,7 @@ SAFETY_RULES = ("theorem-3-tight", "theorem-2")
 MOST_USERS = 2_000_000
 MOST_CONFLICTS = 100_000
 BUDGET = Printed(Number(0, 1))
+NODE = Record({}, {"feature": Whole(0, MOST_FEATURES), "exposure": Number(0), "factors": Number(0)})
 OPTIONS = {
     "marginals": MARGINALS,
     "table": List(List(Whole(0, 10**9), 1, MOST_FEATURES), 1),
@@ -296,6 +298,20 @@ def value(case: Case) -> Iterator[Claim]:
 
 def bound(case: Case) -> Iterator[Claim]:
     question, bound = case.question, case.bound
+    if question.marginals is not None:
+        about = f"sets of features that {' or '.join(SAFETY_RULES)} proves safe"
+    elif question.users is None:
+        about = "safe sets of features"
+    else:
+        about = "sets of features whose bound on the expected exposure is within the budget"
+    words = f"none of the {about}{question.redacted} weighs more than {bound!r}"
+    if "tree" in case.proof and question.marginals is not None:
+        asked = question.marginals, question.weights, question.threshold, question.budget
+        tree = case.proof["tree"]
+        yield case.claim_bound(
+            words, lambda: SafeWeights(*asked).none_heavier(tree, printed(bound)), about
+        )
+        return
     where = "certificate.proof.conflicts"
     if "conflicts" not in case.proof:
         raise UnreadableError("certificate.proof needs the key 'conflicts'")
@@ -308,13 +324,6 @@ def bound(case: Case) -> Iterator[Claim]:
             f"certificate.proof.prices must have {len(conflicts)} entries, one per conflict, "
             f"not {len(prices)}"
         )
-    if question.marginals is not None:
-        about = f"sets of features that {' or '.join(SAFETY_RULES)} proves safe"
-    elif question.users is None:
-        about = "safe sets of features"
-    else:
-        about = "sets of features whose bound on the expected exposure is within the budget"
-    words = f"none of the {about}{question.redacted} weighs more than {bound!r}"
 
     def test() -> bool | None:
         if prices is not None:
@@ -346,5 +355,6 @@ proof = Record(
     {
         "conflicts": List(List(Whole(0, MOST_FEATURES)), 0, MOST_CONFLICTS),
         "prices": List(Number(0), 0, MOST_CONFLICTS),
+        "tree": List(NODE, 1, MOST_CONFLICTS),
     },
 )

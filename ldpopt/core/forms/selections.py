@@ -17,6 +17,8 @@ from ldpopt.core.validate import Array
 if TYPE_CHECKING:  # only for the type: its import would slow down every command
     from scipy.sparse import csr_array
 
+    from ldpopt.core.exact import SafeWeights
+
 
 @dataclass(frozen=True, eq=False)
 class SelectionProgram(Form):
@@ -51,6 +53,8 @@ class SubsetProgram(Form):
     risk: Callable[[Subset, Limits], float]
     """Raises :class:`OutOfTime` if the time is over before the risk is known."""
     budget: float
+    safe: SafeWeights | None = None
+    """What prices of exposure and of factors bound, where the risk is that of marginals."""
 
     def fits(self, subset: Subset, limits: Limits) -> bool:
         """Return whether the set is within the budget."""
