@@ -31,7 +31,7 @@ SMALL_INPUTS = 9
 """Inputs up to which the tree closes the gap by itself."""
 WIDER = (1.1, 1.25)
 """The levels of the inner cones whose columns the search starts from, in multiples of ε."""
-SLACK_SHARES = ((0.3, 0.35, 0.3), (0.2, 0.5, 0.9))
+SLACK_SHARES = ((0.4, 0.35, 0.3), (0.25, 0.5, 0.9))
 """In two rounds, the largest shares of the time left: for better columns, parts, and their proof."""
 
 

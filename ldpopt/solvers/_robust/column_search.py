@@ -19,7 +19,7 @@ from ldpopt.models.cones import response_columns
 from ldpopt.models.utilities import MutualInformation, nominal
 from ldpopt.solvers._robust.outer_lp import OuterCone
 
-COARSE, FINE = 1e-4, 1e-11
+COARSE, FINE = 1e-5, 1e-11
 """The excess up to which a column counts as inside the cone, in a step that follows one that gained
 something; it falls while steps gain less than :data:`LITTLE`, relatively."""
 LITTLE = 1e-5

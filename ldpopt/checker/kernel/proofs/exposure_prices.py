@@ -55,7 +55,16 @@ class Features(Division[int]):
         return (self.axis,)
 
     def parts(self, node: dict[str, Any], low: list[int], high: list[int]) -> tuple[Ends, Ends]:
-        """Divide the sets by a feature; ``low`` has 1 where all hold it, ``high`` 0 where none does."""
+        """Divide the sets by a feature.
+
+        Args:
+            node: the cut.
+            low: 1 for the features that all sets hold.
+            high: 0 for those that none holds.
+
+        Raises:
+            UnreadableError: the table has no such feature, or it is not open.
+        """
         j = node[self.axis]
         if j >= len(low) or low[j] == high[j]:
             raise UnreadableError(f"{self.place} must divide by a feature that is open")
