@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import atexit
+import ctypes
 import errno
 import os
 import signal
@@ -70,6 +71,8 @@ def run(body: Callable[[], int]) -> NoReturn:
         body: does the work and returns the exit code. It imports what it needs itself, so that Ctrl-C
             during an import is also printed as one sentence.
     """
+    if is_program():
+        _answer_for_libraries()
     _open_closed_streams()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads wait for each other on a busy machine
     os.environ.update(children.environment())
@@ -94,9 +97,27 @@ def run(body: Callable[[], int]) -> NoReturn:
         print(f"ldpopt: cannot write the output: {error.strerror or error}", file=sys.stderr)
         _drop_output()
         code = ExitCode.BAD_INPUT
-    if _pressed:
+    if is_program():
         _end(code)
     sys.exit(int(code))
+
+
+def is_program() -> bool:
+    """Return whether this process is a program of ldpopt, not one that calls it."""
+    begun = getattr(sys.modules["__main__"], "__file__", None) or ""
+    return os.path.basename(begun) == "ldpopt" or begun == os.path.join(
+        children.ROOT, "ldpopt", "__main__.py"
+    )
+
+
+def _answer_for_libraries() -> None:
+    """Have ``exit(1)`` of a library not be read as a verdict: it ends with "undecided".
+
+    OpenBLAS calls it, after a sentence of its own, where memory is short. :func:`_end` passes it by.
+    """
+    c = ctypes.CDLL(None)
+    if hasattr(c, "__cxa_atexit"):
+        c.__cxa_atexit(c._exit, ctypes.c_void_p(int(ExitCode.UNDECIDED)), None)
 
 
 def _guarded(body: Callable[[], int]) -> int:
@@ -179,7 +200,7 @@ def _show_plugin(error: BaseException | None) -> str | None:
 
 
 def _end(code: int) -> None:
-    """End the process as Python does, but for the last step: it takes its modules apart.
+    """End the process as Python does, but for the last steps: it takes its modules apart, C ends its own.
 
     An import that Ctrl-C stopped leaves C code half ready, which crashes there after all is said.
     """

@@ -13,8 +13,7 @@ import sys
 import time
 from typing import NoReturn
 
-from ldpopt.core.children import ROOT
-from ldpopt.core.ending import fail
+from ldpopt.core.ending import fail, is_program
 from ldpopt.core.exact import ExitCode
 
 LATEST, GRACE = 2.0, 10.0
@@ -37,9 +36,7 @@ def supervise(seconds: float) -> None:
     Args:
         seconds: the time limit of the command.
     """
-    begun = getattr(sys.modules["__main__"], "__file__", None) or ""
-    program = os.path.basename(begun) == "ldpopt" or begun == os.path.join(ROOT, "ldpopt", "__main__.py")
-    if not program or not os.path.exists("/proc/self/stat"):
+    if not is_program() or not os.path.exists("/proc/self/stat"):
         return
     sys.stdout.flush()
     watched = {*SIGNALS, signal.SIGCHLD}

@@ -351,6 +351,15 @@ def test_a_plugin_that_ends_the_program(mine, ldpopt):
     assert (said.code, said.out) == (70, "")
 
 
+def test_a_library_that_ends_the_process_gives_no_verdict(tmp_path):
+    """OpenBLAS calls exit(1) where memory is short; 1 is the code of a refuted file."""
+    (tmp_path / "ends.py").write_text("import ctypes\n\nctypes.CDLL(None).exit(1)\n")
+    program = [sys.executable, "-P", "-m", "ldpopt"]
+    for words, code in ((["show", "ends.py:X"], 3), (["list", "problems"], 0), (["show", "none"], 2)):
+        said = subprocess.run([*program, *words], cwd=tmp_path, capture_output=True, check=False)
+        assert said.returncode == code
+
+
 def test_a_solver_that_crashes_in_the_benchmark(mine, ldpopt):
     words = ("bench", "staircase", "--sizes", 2, "--solvers", "enumerate", "--plugin", "mine.py:Breaks")
     said = ldpopt(*words, cwd=mine)
