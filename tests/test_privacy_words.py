@@ -18,8 +18,8 @@ import pytest
 import ldpopt as package
 from ldpopt.checker import frame
 from ldpopt.checker.statements.public_mechanism import public_digest
+from ldpopt.core.number_text import at_most, factor_at_most, in_full
 from ldpopt.core.problem import Problem
-from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine import plugins
 from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import verify

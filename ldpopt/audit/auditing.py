@@ -27,8 +27,8 @@ from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.exact import SECONDS, Claim
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.number_text import in_full
 from ldpopt.core.problem import Subject
-from ldpopt.core.rounding import in_full
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, verify

@@ -9,7 +9,7 @@ from typing import Any
 from ldpopt.audit.black_box import Fit, LowerBound
 from ldpopt.audit.measures import Measured
 from ldpopt.core.exact import OPEN, Claim, Verdict
-from ldpopt.core.rounding import at_least, in_full, plain_number
+from ldpopt.core.number_text import at_least, in_full, plain_number
 from ldpopt.engine.verifying import NOT_CHECKED
 
 SHOWN = 5

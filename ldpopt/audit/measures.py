@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.core.limits import UNLIMITED, Limits
+from ldpopt.core.number_text import at_least, at_most, in_full, plain_number
 from ldpopt.core.problem import Subject, Uncertainty
-from ldpopt.core.rounding import at_least, at_most, in_full, plain_number
 from ldpopt.core.validate import Array, InvalidInputError, Whole
 from ldpopt.measures import information_metrics, leakage
 from ldpopt.measures.repeated_reports import together

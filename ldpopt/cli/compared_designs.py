@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ldpopt.cli.terminal import hang, print_table, tell
-from ldpopt.core.rounding import at_least, at_most
+from ldpopt.core.number_text import at_least, at_most
 
 if TYPE_CHECKING:
     from ldpopt.release.designed import Design

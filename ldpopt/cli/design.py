@@ -17,7 +17,7 @@ from ldpopt.cli import options as given
 from ldpopt.cli import terminal
 from ldpopt.cli.compared_designs import comparison_row, print_comparison, tell_method
 from ldpopt.core.exact import EXIT_CODES
-from ldpopt.core.rounding import at_least, at_most, bound_text, plain_number, value_text
+from ldpopt.core.number_text import at_least, at_most, bound_text, plain_number, value_text
 
 if TYPE_CHECKING:
     from ldpopt.release.designed import Design

@@ -274,9 +274,9 @@ def opened(
         part: ``I/K``, which part of the rows; empty for all.
     """
     from ldpopt.tables.batches import open_table
-    from ldpopt.tables.first_rows import FirstRows
+    from ldpopt.tables.decimals_and_dates import Rewritten
+    from ldpopt.tables.one_row_per_person import FirstRows
     from ldpopt.tables.part_of_rows import PartOfRows
-    from ldpopt.tables.rewritten import Rewritten
 
     reader = open_table(table, sep=sep, encoding=encoding)
     if (decimal, dates) != (".", ISO):

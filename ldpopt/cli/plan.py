@@ -12,7 +12,7 @@ import typer
 from ldpopt.cli import options as given
 from ldpopt.cli.terminal import check_picture, counting, hang, print_table, save_plot, tell
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.rounding import plain_number
+from ldpopt.core.number_text import plain_number
 
 if TYPE_CHECKING:
     from ldpopt.release.planning import Plan, Point

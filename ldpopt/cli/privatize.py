@@ -154,7 +154,7 @@ def _void(mechanism: Path, run: str) -> None:
 def _remark(made: AnyDesign, reader: TableReader, weights: str) -> None:
     """Say which rows were left out, which numbers changed, and what is not hidden."""
     from ldpopt.tables.cells import CompleteRows
-    from ldpopt.tables.first_rows import FirstRows
+    from ldpopt.tables.one_row_per_person import FirstRows
     from ldpopt.tables.part_of_rows import PartOfRows
 
     if isinstance(reader, CompleteRows | FirstRows | PartOfRows):

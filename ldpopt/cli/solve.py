@@ -14,7 +14,7 @@ from ldpopt.cli.options import AsJson, know
 from ldpopt.cli.terminal import cell, check_output, hang, say, watching
 from ldpopt.core.errors import UndecidedFileError, UnreadableFileError
 from ldpopt.core.exact import ExitCode
-from ldpopt.core.rounding import bound_text, value_text
+from ldpopt.core.number_text import bound_text, value_text
 
 if TYPE_CHECKING:
     from ldpopt.engine.result import Result

@@ -200,7 +200,7 @@ def _show_plugin(error: BaseException | None) -> str | None:
 
 
 def _end(code: int) -> None:
-    """End the process as Python does, but for the last steps: it takes its modules apart, C ends its own.
+    """End the process as Python does, but for the last step, taking its modules apart, and C's own.
 
     An import that Ctrl-C stopped leaves C code half ready, which crashes there after all is said.
     """

@@ -21,7 +21,7 @@ from ldpopt.core.errors import (
     UnreadableFileError,
 )
 from ldpopt.core.memory_limit import confined
-from ldpopt.core.rounding import factor_at_most, in_full
+from ldpopt.core.number_text import factor_at_most, in_full
 
 if TYPE_CHECKING:
     from ldpopt.core.problem import Problem

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.rounding import at_most
+from ldpopt.core.number_text import at_most
 from ldpopt.engine.solving import solve
 from ldpopt.experiments import study
 from ldpopt.mechanisms.catalogue import binary_mechanism, randomized_response

@@ -2,7 +2,7 @@
 
 from ldpopt.protocol.deciding import Policy
 from ldpopt.protocol.faults import Fault
-from ldpopt.protocol.hierarchy import Hierarchy, run_hierarchy
+from ldpopt.protocol.hierarchical_protocol import Hierarchy, run_hierarchy
 from ldpopt.protocol.run import Outcome, run_protocol
 from ldpopt.protocol.session import Incident, ProtocolError
 

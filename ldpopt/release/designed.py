@@ -19,8 +19,8 @@ from ldpopt.core.exact import content_digest
 from ldpopt.core.exact import design_digest as digest
 from ldpopt.core.files import PRIVATE
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.number_text import in_full
 from ldpopt.core.problem import INFORMATION, Uncertainty
-from ldpopt.core.rounding import in_full
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification

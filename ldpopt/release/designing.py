@@ -30,8 +30,8 @@ from ldpopt.release.question import MOST_PUBLIC, Question, ranks
 from ldpopt.release.several_reports import LEVELS, several, shares
 from ldpopt.tables.coarser_levels import Levels
 from ldpopt.tables.domain import Domain
-from ldpopt.tables.first_rows import FirstRows
 from ldpopt.tables.number_survey import number_survey
+from ldpopt.tables.one_row_per_person import FirstRows
 from ldpopt.tables.part_of_rows import PartOfRows
 from ldpopt.tables.survey import Bins, survey
 

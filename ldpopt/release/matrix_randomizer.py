@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ldpopt.core import notebook
 from ldpopt.core.exact import is_private
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.number_text import percent
 from ldpopt.core.problem import Problem, Uncertainty
-from ldpopt.core.rounding import percent
 from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.measures import frequency_intervals
 from ldpopt.measures.information_metrics import mutual_information

@@ -22,7 +22,7 @@ from ldpopt.release.levels_of_secrecy import multiples
 from ldpopt.release.methods import BUILT, METHODS, MOST_ROWS, applicable
 from ldpopt.release.question import Question, ranks
 from ldpopt.tables.coarser_levels import Levels
-from ldpopt.tables.first_rows import FirstRows
+from ldpopt.tables.one_row_per_person import FirstRows
 from ldpopt.tables.part_of_rows import PartOfRows
 from ldpopt.tables.survey import Bins, Survey, survey
 

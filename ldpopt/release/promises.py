@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ldpopt.core.exact import CEILING
-from ldpopt.core.rounding import at_most, factor_at_most, in_full
+from ldpopt.core.number_text import at_most, factor_at_most, in_full
 from ldpopt.engine.solving import answer_for
 from ldpopt.measures.frequency_intervals import LEVEL, margins
 from ldpopt.measures.numeric_report_variance import published_moments

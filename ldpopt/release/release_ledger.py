@@ -28,7 +28,7 @@ import numpy as np
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
 from ldpopt.core.exact import printable
 from ldpopt.core.files import PathName, file_digest, locked, write_whole
-from ldpopt.core.rounding import at_least, in_full
+from ldpopt.core.number_text import at_least, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.measures.repeated_reports import RepeatedLevel, Together, together
 from ldpopt.models.uncertainty_sets import AllDistributions

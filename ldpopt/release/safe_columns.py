@@ -25,7 +25,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import SECONDS as CHECKER_SECONDS
 from ldpopt.core.exact import printed
 from ldpopt.core.limits import Limits
-from ldpopt.core.rounding import plain_number
+from ldpopt.core.number_text import plain_number
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.engine.verifying import Verification, verify_within

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldpopt.core.number_text import at_least, at_most
 from ldpopt.core.quantiles import chi2_quantile, chi2_tail, hypergeometric_tail
-from ldpopt.core.rounding import at_least, at_most
 from ldpopt.core.validate import Array, Whole
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.release.designed import Design

@@ -8,8 +8,8 @@ from typing import Any
 
 from ldpopt.core.exact import CEILING, GAP_FLOOR
 from ldpopt.core.form import Status
+from ldpopt.core.number_text import at_most, bound_text, percent, value_text
 from ldpopt.core.problem import INFORMATION
-from ldpopt.core.rounding import at_most, bound_text, percent, value_text
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED

@@ -8,7 +8,7 @@ from ldpopt.audit.auditing import REPORTS, audit
 from ldpopt.audit.black_box import LEAST_SAMPLES
 from ldpopt.audit.findings import Audit
 from ldpopt.core.limits import UNLIMITED, Limits
-from ldpopt.core.rounding import factor_at_most
+from ldpopt.core.number_text import factor_at_most
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.rldp_level import Level

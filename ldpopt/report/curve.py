@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from ldpopt.core.number_text import in_full
 from ldpopt.core.problem import INFORMATION
-from ldpopt.core.rounding import in_full
 from ldpopt.engine.verifying import NOT_CERTIFIED, NOT_CHECKED
 from ldpopt.release.accuracy import accuracies, data_accuracies
 from ldpopt.release.designed import Design

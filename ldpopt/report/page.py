@@ -21,7 +21,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import SECONDS
 from ldpopt.core.files import PathName, write_whole
 from ldpopt.core.limits import UNLIMITED, Limits
-from ldpopt.core.rounding import at_most, in_full
+from ldpopt.core.number_text import at_most, in_full
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designed import Design

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ldpopt.core.exact import is_counted
-from ldpopt.core.rounding import factor_at_most, in_full
+from ldpopt.core.number_text import factor_at_most, in_full
 from ldpopt.core.validate import Whole
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.frequency_intervals import LEVEL

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ldpopt.core.number_text import at_most, factor_at_most, in_full
 from ldpopt.core.problem import Problem
-from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release import promises
 from ldpopt.release.designed import Design

@@ -8,8 +8,8 @@ import re
 from typing import Any
 
 from ldpopt.core.exact import visible
+from ldpopt.core.number_text import in_full
 from ldpopt.core.problem import Problem
-from ldpopt.core.rounding import in_full
 from ldpopt.engine.verifying import NOT_CHECKED
 
 RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from ldpopt.core.exact import MISSING, MOST_PREFIX, OTHER
 from ldpopt.core.files import PathName
-from ldpopt.core.rounding import at_most
+from ldpopt.core.number_text import at_most
 from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.tables.batches import TableReader, open_table
 from ldpopt.tables.cells import absent, check_label, numbered, quoted, text_cells, trimmed

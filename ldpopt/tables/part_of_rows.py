@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ldpopt.core.validate import InvalidInputError
 from ldpopt.tables.batches import Batch, TableReader
-from ldpopt.tables.first_rows import FirstRows
+from ldpopt.tables.one_row_per_person import FirstRows
 
 PARTS = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})")
 SEED = 20

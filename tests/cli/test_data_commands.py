@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.rounding import at_least
+from ldpopt.core.number_text import at_least
 from ldpopt.engine import verifying
 from ldpopt.measures.rldp_level import rldp_level
 from ldpopt.release import comparing, designing

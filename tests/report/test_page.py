@@ -11,7 +11,7 @@ from web import sound
 
 from ldpopt.cli.options import split_columns
 from ldpopt.core.form import Status
-from ldpopt.core.rounding import at_least, at_most
+from ldpopt.core.number_text import at_least, at_most
 from ldpopt.engine.result import Certificate, Result
 from ldpopt.engine.solving import environment, solve
 from ldpopt.problems import PROBLEMS, BroadFidelity, Staircase

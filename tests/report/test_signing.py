@@ -9,7 +9,7 @@ import pytest
 from public_files import public_file
 from web import sound
 
-from ldpopt.core.rounding import percent
+from ldpopt.core.number_text import percent
 from ldpopt.engine.verifying import Verification
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.designing import design

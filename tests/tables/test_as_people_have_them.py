@@ -14,13 +14,13 @@ import pytest
 
 from ldpopt.checker.kernel.proofs.labelled_inputs import MISSING, OTHER
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
-from ldpopt.core.rounding import at_most
+from ldpopt.core.number_text import at_most
 from ldpopt.engine.verifying import verify_document
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.exporting import export
 from ldpopt.tables.batches import open_table
 from ldpopt.tables.cells import CompleteRows
-from ldpopt.tables.rewritten import Rewritten
+from ldpopt.tables.decimals_and_dates import Rewritten
 from ldpopt.tables.survey import survey
 
 ROWS = [("f", "München"), ("m", "Köln"), ("f", "Köln"), ("m", "Genève")]

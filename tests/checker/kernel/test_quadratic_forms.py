@@ -9,7 +9,7 @@ import pytest
 from ldpopt.checker.kernel.budget import UndecidedError
 from ldpopt.checker.kernel.proofs.private_cone import boxes
 from ldpopt.checker.kernel.proofs.quadratic_forms import QuadraticForm, centred
-from ldpopt.checker.kernel.whole_matrices import product as matrix_product
+from ldpopt.checker.kernel.whole_matrix_products import product as matrix_product
 
 E = Fraction(21, 8)
 

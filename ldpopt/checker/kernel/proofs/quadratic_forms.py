@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 
 from ..budget import UndecidedError, counted, reserve, tick
 from ..fixed_point import BITS, UNIT, units_down, units_up
-from ..whole_matrices import product
+from ..whole_matrix_products import product
 from .private_cone import boxes
 
 MOST_VECTORS = 4_000_000

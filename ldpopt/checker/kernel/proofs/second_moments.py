@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from ..budget import reserve, tick
 from ..fixed_point import BITS, dyadic_rows
-from ..whole_matrices import product
+from ..whole_matrix_products import product
 
 PRECISIONS = (BITS // 2, BITS, 4 * BITS, 16 * BITS)
 """The bits that are tried, in this order."""

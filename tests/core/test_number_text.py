@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ldpopt.checker.kernel.arithmetic import exp_above, exp_below
-from ldpopt.core.rounding import at_least, at_most, factor_at_most
+from ldpopt.core.number_text import at_least, at_most, factor_at_most
 from ldpopt.release.promises import two_digits
 
 FLOATS = st.floats(-1e30, 1e30, allow_subnormal=False)
