@@ -38,7 +38,7 @@ def parameters(thing: Any) -> str:
     except (TypeError, ValueError):  # an exception, or a class whose objects say what they take
         return ""
     bare = [p.replace(annotation=p.empty) for p in given if p.name != "self" and p.name[0] != "_"]
-    said = re.sub(r"<[^>]*>", "…", str(inspect.Signature(bare)))
+    said = re.sub(r"<(?:[^<>]|<\w+>)*>", "…", str(inspect.Signature(bare)))
     return re.sub(r"Limits\([^)]*\)", "UNLIMITED", said)  # it shows when its clock started
 
 
