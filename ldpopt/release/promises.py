@@ -223,9 +223,9 @@ def margin(part: accuracy.Accuracy, n: float) -> str:
     """Say ± of the frequency that is known least, in points (a hundredth each), or ± of the mean.
 
     >>> import numpy as np
-    >>> margin(Accuracy("ward", np.array([4.0, 1.0])), 1_000_000)
+    >>> margin(accuracy.Accuracy("ward", np.array([4.0, 1.0])), 1_000_000)
     '±0.40 points'
-    >>> margin(Accuracy("ward", np.array([4.0, 1.0])), 153_000)
+    >>> margin(accuracy.Accuracy("ward", np.array([4.0, 1.0])), 153_000)
     '±1.1 points'
     """
     share = part.margin(n)

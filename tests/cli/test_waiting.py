@@ -9,7 +9,6 @@ import signal
 import pytest
 from rich.console import Console
 
-from ldpopt.cli import design as design_command
 from ldpopt.cli import terminal
 from ldpopt.release.comparing import compare
 from ldpopt.release.designing import design
@@ -22,8 +21,7 @@ TABLE = {"s": ["a", "b", "a", "b", "a", "a"] * 50, "u": ["x", "y", "y", "x", "x"
 def screen(monkeypatch):
     """A terminal of 100 columns instead of standard error; what it was sent."""
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
-    for module in (terminal, design_command):
-        monkeypatch.setattr(module, "err_console", console)
+    monkeypatch.setattr(terminal, "err_console", console)
     return console.file
 
 

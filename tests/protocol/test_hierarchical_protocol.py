@@ -8,7 +8,7 @@ import pytest
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.measures.exposure import exposure_of_table
-from ldpopt.protocol import Outcome, Policy, hierarchy, run_hierarchy
+from ldpopt.protocol import Outcome, Policy, hierarchical_protocol, run_hierarchy
 from ldpopt.protocol.deciding import decide
 
 FEATURES = ("town", "district", "coin", "name")
@@ -92,23 +92,23 @@ def test_random_tables_are_safe_and_release_no_less_than_single_features(session
 
 def test_a_block_of_later_features_is_told_in_order(sessions):
     rows = [[f"{i % 2}", f"{i % 3}", f"{i % 2}"] for i in range(24)]
-    asking = hierarchy._Asking(rows, ("a", "b", "c"), Policy(0.01, 1.0), 8, {})
+    asking = hierarchical_protocol._Asking(rows, ("a", "b", "c"), Policy(0.01, 1.0), 8, {})
     told = asking.release([(0, 2), (1,)])
     assert told.released == ("a", "b", "c")
     assert told.rows == Counter(map(tuple, rows))
 
 
 def test_what_is_no_list_of_values_stays_a_text():
-    assert hierarchy._read(['["a", "b"]', "c"], [2, 1], [2, 0, 1]) == ("c", "a", "b")
+    assert hierarchical_protocol._read(['["a", "b"]', "c"], [2, 1], [2, 0, 1]) == ("c", "a", "b")
     for junk in ("", "[", '"ab"', '["a"]', '["a", 1]', '{"a": "b"}'):
-        assert hierarchy._read([junk, "c"], [2, 1], [2, 0, 1]) == (junk, "c")
-    assert hierarchy._tallied([(("a",), 2), (("a",), 1)]) == {("a",): 3}
+        assert hierarchical_protocol._read([junk, "c"], [2, 1], [2, 0, 1]) == (junk, "c")
+    assert hierarchical_protocol._tallied([(("a",), 2), (("a",), 1)]) == {("a",): 3}
 
 
 def test_unreadable_notes_count_as_one_value(monkeypatch):
     told = Outcome({"a": {"x": 8}}, (), {}, (), (10,))
     monkeypatch.setattr(hierarchy, "run_protocol", lambda *given, **options: told)
-    asking = hierarchy._Asking([["x"]] * 10, ("a",), POLICY, 8, {})
+    asking = hierarchical_protocol._Asking([["x"]] * 10, ("a",), POLICY, 8, {})
     asking.count([(0,)])
     assert asking.known == {(0,): [Fraction(4, 5), Fraction(1, 5)]}
 
