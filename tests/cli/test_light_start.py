@@ -110,7 +110,7 @@ def test_verify_imports_the_checker_alone(loaded, tmp_path):
     others = {
         name for name in of_the_package(names) if not name.startswith(("ldpopt.cli", "ldpopt.checker"))
     }
-    names = ("children", "ending", "errors", "exact", "memory_limit", "rounding")
+    names = ("children", "ending", "errors", "exact", "memory_limit", "number_text")
     core = {f"ldpopt.core.{name}" for name in names}
     assert others == {"ldpopt.core", *core, "ldpopt.engine", "ldpopt.engine.verifying"}
 

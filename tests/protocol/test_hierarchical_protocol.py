@@ -40,7 +40,7 @@ def sessions(monkeypatch):
         held.append((list(features), policy))
         return counted(rows, features, policy, **options)
 
-    monkeypatch.setattr(hierarchy, "run_protocol", session)
+    monkeypatch.setattr(hierarchical_protocol, "run_protocol", session)
     return held
 
 
@@ -107,7 +107,7 @@ def test_what_is_no_list_of_values_stays_a_text():
 
 def test_unreadable_notes_count_as_one_value(monkeypatch):
     told = Outcome({"a": {"x": 8}}, (), {}, (), (10,))
-    monkeypatch.setattr(hierarchy, "run_protocol", lambda *given, **options: told)
+    monkeypatch.setattr(hierarchical_protocol, "run_protocol", lambda *given, **options: told)
     asking = hierarchical_protocol._Asking([["x"]] * 10, ("a",), POLICY, 8, {})
     asking.count([(0,)])
     assert asking.known == {(0,): [Fraction(4, 5), Fraction(1, 5)]}
