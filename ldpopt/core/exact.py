@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.future_users import expected_exposure
     from ldpopt.checker.kernel.proofs.information_ceiling import CEILING, conditional_entropy_above
     from ldpopt.checker.kernel.proofs.labelled_inputs import (
+        ABSENT,
         DOMAIN,
         MISSING,
         MOST_PREFIX,

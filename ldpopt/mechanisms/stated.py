@@ -73,11 +73,6 @@ class StatedEncoding(Randomizer):
             raise InvalidInputError(str(error)) from None
         self.inputs = self.exact.inputs
         self.own, self.other = float(self.exact.own), float(self.exact.other)
-        for name in ("own", "other"):
-            if name in plain and (plain[name] * 2.0**BITS) % 1:
-                raise InvalidInputError(
-                    f"the encoding's probability {name} must be a multiple of 2^-52, not {plain[name]!r}"
-                )
 
     @classmethod
     @abstractmethod

@@ -104,6 +104,12 @@ def estimated_groups(domain: Domain) -> Iterator[Group]:
     Of numbers, whose mean alone is wanted, there are none.
     """
     if domain.of_numbers:
+        words = [column.name for column in domain.all_columns if column.range is None]
+        if words:
+            raise InvalidInputError(
+                f"the means of numbers are estimated alone, not beside {', '.join(map(repr, words))}: "
+                "make a mechanism for each"
+            )
         return
     columns = {group.name: group for group in column_groups(domain)}
     for side, attribute, codes in _sides(domain):

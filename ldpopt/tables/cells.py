@@ -14,12 +14,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import look, unshown
+from ldpopt.core.exact import ABSENT, look, unshown
 from ldpopt.core.workers import Parallel
 from ldpopt.tables.batches import Batch, Found, TableReader
 
-ABSENT = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
-"""Cells that mean "nothing is known", beside empty ones."""
 MOMENT = "1970-01-01"
 
 

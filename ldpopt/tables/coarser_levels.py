@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from ldpopt.core.exact import MISSING, MOST_PREFIX, OTHER
+from ldpopt.core.exact import MISSING, MOST_PREFIX, OTHER, look
 from ldpopt.core.files import PathName
 from ldpopt.core.number_text import at_most
 from ldpopt.core.validate import Array, InvalidInputError
 from ldpopt.tables.batches import TableReader, open_table
-from ldpopt.tables.cells import absent, check_label, numbered, quoted, text_cells, trimmed
+from ldpopt.tables.cells import absent, check_label, check_looks, numbered, quoted, text_cells, trimmed
 from ldpopt.tables.domain import Column
 from ldpopt.tables.unpacking import check_words
 
@@ -107,16 +107,19 @@ def _read_levels(name: str, levels: Levels | None) -> tuple[int, tuple[tuple[str
         return int(levels), ()
     pairs = levels.items() if isinstance(levels, Mapping) else _read_mapping(levels)
     groups: dict[str, str] = {}
+    seen: dict[str, str] = {}
     for word, group in pairs:
-        if not (isinstance(word, str) and isinstance(group, str) and word and group):
+        if not (isinstance(word, str) and isinstance(group, str) and word.strip() and group.strip()):
             raise InvalidInputError(
                 f"levels of {name!r} must map words to words, not {word!r} to {group!r}"
             )
-        if groups.setdefault(word, group) != group:
+        groups[word.strip()] = group.strip()
+        if (other := seen.setdefault(look(word), group.strip())) != group.strip():
             raise InvalidInputError(
-                f"levels of {name!r} must give each word one group: {quoted(word)} has "
-                f"{quoted(groups[word])} and {quoted(group)}"
+                f"levels of {name!r} must give each word one group: {quoted(word)} has {quoted(other)} "
+                f"and {quoted(group)}; words that look the same are one"
             )
+    check_looks(f"groups of {name!r}", groups.values())
     if not 1 <= len(groups) <= MOST_GROUPED:
         raise InvalidInputError(
             f"levels of {name!r} must have from 1 to {MOST_GROUPED:,} words, not {len(groups):,}"

@@ -292,8 +292,8 @@ class Domain:
 
     @property
     def of_numbers(self) -> bool:
-        """Whether the inputs are points of the range of a number, of which the mean is wanted."""
-        return self.secret.columns[0].range is not None
+        """Whether inputs are points of the range of a number, of which the mean is wanted."""
+        return any(column.range is not None for column in self.all_columns)
 
     def codes(self, batch: Batch, first_row: int, rounding: Rounding | None = None) -> Codes:
         """Compute the input index s·a2 + u of every row.

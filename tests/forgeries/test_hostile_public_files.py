@@ -2,9 +2,12 @@
 
 import json
 
+import pyarrow as pa
 import pytest
+from forgeries.contradicting import judged
 from programs import node, plain_python
 from public_files import public_file, side
+from second_checker import opinion
 
 from ldpopt.audit.auditing import REPORTS
 from ldpopt.checker.kernel.reading import UNSHOWN
@@ -17,6 +20,7 @@ from ldpopt.release.methods import METHODS
 from ldpopt.report import audit_summary
 from ldpopt.report.loading import read_public
 from ldpopt.report.signing import signing
+from ldpopt.tables.cells import trimmed
 
 TABLE = {"s": ["a"] * 80 + ["b"] * 70, "u": ["x", "y"] * 75}
 NAMES = [name for name in METHODS if not METHODS[name].of_numbers]
@@ -105,12 +109,8 @@ def test_the_page_says_what_is_learnt_by_whoever_knows_the_public_value(tmp_path
     assert "the odds between two values of s shift by a factor of 2.3" in knows.words
 
 
-def numbers(name):
-    return {"name": name, "values": ["0", "0.5", "1"], "edges": [], "text": False, "range": [0, 1]}
-
-
-@pytest.mark.parametrize("columns", [["x"], ["x", "s"], ["s", "x"], ["x", "z"]])
-def test_a_program_rounds_numbers_beside_other_columns(columns, ldpopt, tmp_path):
+def of_columns(*columns):
+    """A public file whose secret are columns; those named x and z are of numbers."""
     document = public_file(FAIR, (2, 0), epsilon=1.0, robust="all", level=1.0)
     made = [side("s", 2)["columns"][0] if name == "s" else numbers(name) for name in columns]
     sizes = [len(column["values"]) for column in made]
@@ -119,13 +119,32 @@ def test_a_program_rounds_numbers_beside_other_columns(columns, ldpopt, tmp_path
     document["public"]["domain"]["secret"] = {"columns": made, "members": members}
     document["mechanism"]["matrix"] = [[0.5, 0.25, 0.25]] * len(members)
     document["public"]["digest"] = public_digest(document)
-    (tmp_path / "m.json").write_text(json.dumps(document))
+    return document
+
+
+def numbers(name):
+    return {"name": name, "values": ["0", "0.5", "1"], "edges": [], "text": False, "range": [0, 1]}
+
+
+@pytest.mark.parametrize("columns", [["x"], ["x", "s"], ["s", "x"], ["x", "z"]])
+def test_a_program_rounds_numbers_beside_other_columns(columns, ldpopt, tmp_path):
+    (tmp_path / "m.json").write_text(json.dumps(of_columns(*columns)))
     for target, run in (("python", plain_python), ("js", node)):
         assert (
             ldpopt("export", "m.json", "--target", target, "-o", f"s.{target}", cwd=tmp_path).code == 0
         )
         said = run(tmp_path / f"s.{target}")
         assert (said.returncode, "test vectors pass" in said.stdout) == (0, True), said.stderr
+
+
+@pytest.mark.parametrize(("columns", "code"), [(["s", "x"], 2), (["x", "s"], 2), (["x", "z"], 0)])
+def test_the_mean_of_a_number_beside_words_is_not_estimated(columns, code, ldpopt, tmp_path):
+    (tmp_path / "m.json").write_text(json.dumps(of_columns(*columns)))
+    (tmp_path / "t.csv").write_text("s,x,z\n" + "s0,0.3,0.2\ns1,0.7,0.9\n" * 9)
+    assert ldpopt("privatize", "t.csv", "-m", "m.json", "-o", "r.csv", cwd=tmp_path).code == 0
+    said = ldpopt("estimate", "r.csv", "-m", "m.json", cwd=tmp_path)
+    assert said.code == code
+    assert ("not beside 's'" in said.err) == (code == 2)
 
 
 def test_what_a_file_may_not_say_is_spelt_out():
@@ -141,6 +160,108 @@ def test_a_population_that_does_not_show_what_it_is_is_refused(name, ldpopt, tmp
     words = ("privatize", "t.csv", "-m", "m.json", "-o", "r.csv", "--force")
     assert ldpopt(*words, "--population", name, cwd=tmp_path).code == 2
     assert ldpopt(*words, cwd=tmp_path).code == 0
+
+
+def changed(column, **fields):
+    """A public file whose secret is a column with these fields."""
+    document = public_file(FAIR, (2, 0), epsilon=1.0, robust="all")
+    document["public"]["domain"]["secret"]["columns"][0] |= column | fields
+    document["public"]["digest"] = public_digest(document)
+    return document
+
+
+def both(document):
+    """What the two checkers say, which must be the same."""
+    first, second = judged(document), opinion(json.dumps(document))
+    assert first == second
+    return first
+
+
+UNARY = {"kind": "unary", "inputs": 2, "own": 0.5, "other": 0.25}
+SUBSET = {"kind": "subset", "inputs": 2, "own": 0.75, "size": 1}
+HASHING = {"kind": "hashing", "inputs": 2, "own": 0.75, "buckets": 2}
+FINE = 2.0**-53
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        UNARY | {"other": 0.1},
+        UNARY | {"own": 0.5 + FINE},
+        SUBSET | {"own": 0.75 - FINE},
+        HASHING | {"own": 1 - FINE},
+        [[0.5, 0.5 - FINE, FINE], [0.5, 0.5, 0.0]],
+    ],
+)
+def test_what_no_program_draws_exactly_is_unreadable_for_every_command(stated, ldpopt, tmp_path):
+    document = public_file(stated, (2, 0), epsilon=30.0, robust="all")
+    assert both(document) == "unreadable"
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    for words in (
+        ("verify",),
+        ("audit",),
+        ("report", "-o", "p"),
+        ("export", "--target", "js", "-o", "s"),
+    ):
+        assert ldpopt(words[0], "m.json", *words[1:], cwd=tmp_path).code == 2, words
+
+
+@pytest.mark.parametrize("stated", [UNARY, SUBSET, HASHING, [[0.5, 0.5 - 2 * FINE, 2 * FINE]] * 2])
+def test_what_programs_draw_exactly_is_verified(stated):
+    assert both(public_file(stated, (2, 0), epsilon=30.0, robust="all")) == "verified"
+
+
+COMPOSED, APART = "caf\u00e9", "cafe\u0301"
+
+
+@pytest.mark.parametrize(
+    ("groups", "other"),
+    [
+        ([[COMPOSED, "A"], [APART, "B"]], False),
+        ([["a", "A"], ["b", "B"], ["\u200d", "A"]], False),
+        ([["a", "A"], ["b ", "B"]], False),
+        ([["a", "A"], [APART, COMPOSED], ["c", APART]], True),
+    ],
+)
+def test_words_that_look_the_same_are_of_one_group(groups, other):
+    last = {"values": ["A", "(other)"], "other": True} if other else {"values": ["A", "B"]}
+    assert both(changed(last, groups=groups)) == "refuted"
+
+
+def test_words_that_look_the_same_may_be_of_one_group():
+    assert both(changed({"values": ["A", "B"]}, groups=[[COMPOSED, "A"], [APART, "A"], ["b", "B"]])) == (
+        "verified"
+    )
+    table = {"s": [COMPOSED, APART, "b", "b"] * 9}
+    made = design(table, "s", epsilon=1.0, levels={"s": {COMPOSED: "A", f" {APART} ": "A", "b": "B"}})
+    assert both(made.public.to_json()) == "verified"
+    for groups in ({COMPOSED: "A", APART: "B", "b": "B"}, {COMPOSED: "A", APART: COMPOSED, "b": APART}):
+        with pytest.raises(LdpoptError, match=r"one group|look the same"):
+            design(table, "s", epsilon=1.0, levels={"s": groups})
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"values": ["a", " b"]},
+        {"values": ["a\u3000", "b"]},
+        {"values": ["NA", "b"], "text": False},
+        {"values": [" a", "b"], "prefix": 2},
+        {"values": ["a ", "b"], "prefix": 3},
+    ],
+)
+def test_a_value_that_no_trimmed_cell_can_say_is_refuted(column):
+    assert both(changed(column)) == "refuted"
+
+
+@pytest.mark.parametrize("column", [{"values": ["NA", "b"]}, {"values": ["a ", "NA"], "prefix": 2}])
+def test_a_value_that_a_cell_can_say_is_not(column):
+    assert both(changed(column, text="prefix" not in column)) == "verified"
+
+
+def test_what_is_trimmed_of_cells_is_what_the_checker_trims():
+    shown = [chr(i) for i in range(0x110000) if not UNSHOWN.match(chr(i))]
+    assert trimmed("x", pa.array(shown)).to_pylist() == [c.strip() for c in shown]
 
 
 def test_a_name_that_no_file_can_have_is_bad_input(ldpopt):

@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import json
 import math
+import unicodedata
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,12 @@ from second_checker.reading import demand, keys, number, whole, word
 MOST_PRODUCTS = 300
 PLACES = 1_000_000
 FLAGS = ("time", "other", "missing")
+NOTHING = {"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None"}
+ONES = (0xAD, 0x34F, 0x61C, 0x2800, 0x3164, 0xFEFF, 0xFFA0, 0x115F, 0x1160, 0x17B4, 0x17B5)
+SPANS = ((0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0xFE00, 0xFE0F))
+FAR = ((0xFDD0, 0xFDEF), (0xFFF0, 0xFFFB), (0xFFFE, 0xFFFF), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A))
+BLANK = (*((one, one) for one in ONES), *SPANS, *FAR, (0xE0000, 0xE0FFF))
+"""Characters that show nothing."""
 SETS = ("set-optimum", "robust-level")
 """Kinds about a set of distributions that is not the χ² set of a table: no design promises it."""
 
@@ -91,7 +98,7 @@ def labelled(domain, mechanism):
     demand(rows > 1, "one secret hides nothing")
     sides = [side for side in (domain["secret"], domain["public"]) if side is not None]
     columns = [column for side in sides for column in side["columns"]]
-    yield "names", different(column["name"] for column in columns)
+    yield "names", apart(column["name"] for column in columns)
     yield "values", all(map(fits, columns))
     yield "members", all(are_members(side) for side in sides)
     pairs = [[s, u] for s in range(rows) for u in range(width)]
@@ -190,6 +197,19 @@ def different(things):
     return len(set(things)) == len(things)
 
 
+def apart(names):
+    """Whether names differ to the eye, and each shows something."""
+    looks = list(map(look, names))
+    return different(looks) and all(looks)
+
+
+def look(name):
+    """The letters that show: composed, with one space for several, without what programs may ignore."""
+    shown = "".join(c for c in name if not any(low <= ord(c) <= high for low, high in BLANK))
+    composed = shown if name.isascii() else unicodedata.normalize("NFC", shown)
+    return " ".join(composed.split())
+
+
 def fits(column):
     """Whether values differ, and those of a binned column are the names of its bins."""
     edges, time = column["edges"], column.get("time", False)
@@ -202,7 +222,7 @@ def fits(column):
     if edges and ("prefix" in column or "groups" in column):
         return False
     if not edges:
-        return not time and different(column["values"]) and leveled(column, values)
+        return not time and apart(column["values"]) and leveled(column, values)
     if time and any(edge % 1 or abs(edge) > 6e10 for edge in edges):
         return False
     words = [date(edge) if time else said(edge) for edge in edges]
@@ -233,12 +253,30 @@ def numbers(columns):
 def leveled(column, values):
     """Whether the values are beginnings of at most so many characters, or the groups of words."""
     if "groups" not in column:
-        return all(len(value) <= column.get("prefix", len(value)) for value in values)
+        size = column.get("prefix", math.inf)
+        whole = [value for value in values if len(value) < size]
+        cut = [value for value in values if len(value) == size]
+        known = column["text"] or not NOTHING & set(whole)
+        stripped = all(value.strip() == value for value in whole)
+        return (
+            len(whole + cut) == len(values)
+            and known
+            and stripped
+            and not any(c[0].isspace() for c in cut)
+        )
     if "prefix" in column or any(len(pair) != 2 for pair in column["groups"]):
         return False
     words, groups = zip(*column["groups"], strict=True)
     missing = set(groups) - set(values)
-    return different(words) and set(values) <= set(groups) and (not missing or bool(column.get("other")))
+    shown = {(look(word), group) for word, group in column["groups"]}
+    return (
+        different(words)
+        and all(word.strip() == word and look(word) for word in words)
+        and different(word for word, _ in shown)
+        and apart(set(groups))
+        and set(values) <= set(groups)
+        and (not missing or bool(column.get("other")))
+    )
 
 
 def date(seconds):

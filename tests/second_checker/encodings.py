@@ -66,10 +66,10 @@ def read(plain):
     more = {"unary": "other", "subset": "size", "hashing": "buckets"}[kind]
     keys(plain, {"kind", "inputs", "own", more})
     k, p = whole(plain["inputs"], 2, MOST), number(plain["own"])
-    demand(0 < p < 1, "a share")
+    demand(0 < p < 1 and (p * 2**52).denominator == 1, "a share")
     if kind == "unary":
         q = number(plain["other"])
-        demand(0 < q < 1, "a share")
+        demand(0 < q < 1 and (q * 2**52).denominator == 1, "a share")
         own, other = {1: p, 0: 1 - p}, {1: q, 0: 1 - q}
         laws = [(own[x] * other[z], other[x] * own[z]) for x in (0, 1) for z in (0, 1)]
     elif kind == "subset":

@@ -28,6 +28,7 @@ def claims(found):
         demand(isinstance(mechanism["matrix"], list) and mechanism["matrix"], "rows")
         W = [numbers(row, least=0) for row in mechanism["matrix"]]
         demand(len({len(row) for row in W}) == 1 and max(map(max, W)) <= 1, "a matrix of probabilities")
+        demand(all((x * 2**52).denominator == 1 for row in W for x in row), "multiples of 2^-52")
     fields = {"method", "epsilon", "robust", "alpha", "level", "domain", "digest"}
     keys(section, fields, {"together", "recoverable", "salt", "sensitive", "secrecy"})
     demand(isinstance(section.get("salt", ""), str), "salt must be text")

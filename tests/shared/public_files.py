@@ -3,7 +3,7 @@
 from ldpopt.checker.statements.public_mechanism import public_digest
 
 TRUTHFUL = 1 - 2.0**-52
-"""The largest probability of the own input that an encoding may state is hardly larger."""
+"""The largest probability that an encoding may state."""
 
 
 def side(name, size):
@@ -41,7 +41,7 @@ REFUTED = {
     "identity-for-a-known-distribution": public_file(identity(6), (2, 3), robust="known"),
     "identity-at-the-largest-level": public_file(identity(6), (3, 2), epsilon=30.0),
     "a-report-that-one-secret-never-gives": public_file(
-        [[1.0 - 2.0**-53, 2.0**-53]] * 2 + [[1.0, 0.0]] * 2, (2, 2), epsilon=30.0
+        [[1.0 - 2.0**-52, 2.0**-52]] * 2 + [[1.0, 0.0]] * 2, (2, 2), epsilon=30.0
     ),
     "a-truthful-unary-encoding": public_file(
         {"kind": "unary", "inputs": 3, "own": TRUTHFUL, "other": 1 - TRUTHFUL}, (3, 0)

@@ -53,20 +53,21 @@ class Schema(ABC):
 class Number(Schema):
     """A finite number in a range; ``above`` and ``below`` are ends that do not belong to it.
 
-    ``whole``: the number has no fractional part, as 2 and 2.0.
+    ``bits``: the number is a multiple of 2^−bits; 0 for whole numbers, as 2 and 2.0.
     """
 
     least: float | None = None
     most: float | None = None
     above: float | None = None
     below: float | None = None
-    whole: bool = False
+    bits: int | None = None
 
     def words(self) -> str:
         """See :meth:`Schema.words`."""
+        what = {None: "a finite number", 0: "a whole number"}
         parts = {"from": self.least, "above": self.above, "to": self.most, "below": self.below}
         said = " ".join(f"{word} {end!r}" for word, end in parts.items() if end is not None)
-        return f"a {'whole' if self.whole else 'finite'} number {said}".strip()
+        return f"{what.get(self.bits, f'a multiple of 2^-{self.bits}')} {said}".strip()
 
     def read(self, value: Any, where: str) -> float:
         """Read the number as a float."""
@@ -76,9 +77,7 @@ class Number(Schema):
             number = float(value)
         except OverflowError:
             raise self.refuse("a larger number", where) from None
-        if not math.isfinite(number) or not self._holds(number, number):
-            raise self.refuse(value, where)
-        if self.whole and not number.is_integer():
+        if not math.isfinite(number) or not self._holds(number, number) or not self._steps([number]):
             raise self.refuse(value, where)
         if number != value:  # a whole number beyond 2^53: the claims would be about its neighbour
             raise UnreadableError(f"{where} must be a number that a double holds, not {value}")
@@ -87,7 +86,7 @@ class Number(Schema):
     def read_all(self, values: list[Any], where: str) -> list[float]:
         """Read many numbers: if all are finite floats, only the least and the largest are compared."""
         finite = set(map(type, values)) == {float} and all(map(math.isfinite, values))
-        inside = finite and not self.whole and self._holds(min(values), max(values))
+        inside = finite and self._holds(min(values), max(values)) and self._steps(values)
         return list(values) if inside else super().read_all(values, where)
 
     def _holds(self, low: float, high: float) -> bool:
@@ -95,6 +94,9 @@ class Number(Schema):
         return all(a is None or b is None or a <= b for a, b in ends) and all(
             a is None or b is None or a < b for a, b in strict
         )
+
+    def _steps(self, numbers: list[float]) -> bool:
+        return self.bits is None or all((number * 2.0**self.bits).is_integer() for number in numbers)
 
 
 @dataclass(frozen=True)
@@ -394,3 +396,5 @@ def _joined(where: str, key: str) -> str:
 LEAST_EPSILON, MOST_EPSILON = 1e-6, 30.0
 EPSILON = Number(LEAST_EPSILON, MOST_EPSILON)
 """A privacy level in nats. Floats cannot express mechanisms of lower levels; higher ones hide little."""
+DRAWN_BITS = 52
+"""So many random bits fall below a multiple of 2^−52 with exactly its probability."""

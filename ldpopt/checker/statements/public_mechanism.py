@@ -3,8 +3,9 @@
 A public file holds the mechanism, what its rows mean, and what was promised. It holds no counts, and
 nothing computed from them but the mechanism itself. Its claims:
 
-* *stochastic*: every row sums to exactly 1 (an encoding that is stated by its parameters instead of a
-  matrix has no rows; :mod:`frequency_encoding` says what its probabilities are);
+* *stochastic*: every row sums to exactly 1, of multiples of 2^−52, which programs draw exactly (an
+  encoding that is stated by its parameters instead of a matrix has no rows;
+  :mod:`frequency_encoding` says what its probabilities are);
 * *inputs*: the labels (s, u) are those of the rows, as in :mod:`table_design`;
 * *privacy*, where ``level`` is a number L: entries of inputs with different secrets differ by at most a
   factor e^L;
@@ -49,11 +50,11 @@ from ..kernel.proofs.alike_rows import MOST_VALUES, SLACK, treats_alike
 from ..kernel.proofs.encodings import ENCODING, read_encoding
 from ..kernel.proofs.encodings import private as private_encoding
 from ..kernel.proofs.labelled_inputs import content_digest, inputs_claim
-from ..kernel.proofs.private_rows import MATRIX, Rows, is_private, private, stochastic
+from ..kernel.proofs.private_rows import Rows, is_private, private, stochastic
 from ..kernel.proofs.table_promises import OPTIONS, SECTION, table_promise
 from ..kernel.proofs.telling_apart import tells_apart
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import MOST_EPSILON, Nullable, Number, Record, Whole, Word
+from ..kernel.schema import DRAWN_BITS, MOST_EPSILON, Matrix, Nullable, Number, Record, Whole, Word
 
 RECOVERABLE = ("not at all", "approximately", "exactly")
 """How well the counts of the table can be computed back from the mechanism."""
@@ -61,7 +62,7 @@ PUBLIC = Record(
     {**SECTION, "level": Nullable(Number(0, MOST_EPSILON))},
     {**OPTIONS, "recoverable": Word(*RECOVERABLE)},
 )
-MECHANISM = Record({}, {"matrix": MATRIX, "encoding": ENCODING})
+MECHANISM = Record({}, {"matrix": Matrix(Number(0, 1, bits=DRAWN_BITS)), "encoding": ENCODING})
 DOCUMENT = Record(
     {"format": Whole(1, 1), "public": PUBLIC, "mechanism": MECHANISM},
 )

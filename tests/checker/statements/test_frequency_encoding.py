@@ -2,7 +2,6 @@
 
 import copy
 import json
-import math
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from second_checker import opinion
 from ldpopt import design, problem, solve
 from ldpopt.checker.statements.public_mechanism import public_digest
 from ldpopt.checker.statements.table_design import digest
+from ldpopt.mechanisms.stated import rounded_down
 
 METHODS = ("unary", "subset", "hashing", "hadamard")
 TABLE = {"s": ["a", "b", "a", "b", "a"], "u": ["x", "y", "z", "x", "y"]}
@@ -62,11 +62,11 @@ def test_changed_parameters_are_refuted(made):
     name, step = other[made.result.answer["kind"]]
 
     def raised(found):
-        found["answer"]["own"] = min(found["answer"]["own"] * UP, math.nextafter(1, 0))
+        found["answer"]["own"] = rounded_down(found["answer"]["own"] * UP)
 
     def lowered(found):
         old = found["answer"][name]
-        found["answer"][name] = old * step if name == "other" else step + (old == step)
+        found["answer"][name] = rounded_down(old * step) if name == "other" else step + (old == step)
 
     def more(found):
         found["answer"]["inputs"] += 1
@@ -91,13 +91,13 @@ def test_changed_parameters_are_refuted(made):
     for change in (raised, lowered, more, asked_more, stricter, promised, better, of_other_kind):
         assert both(forged(made.to_json(), change)) == "refuted", change.__name__
     unsigned = made.to_json()
-    unsigned["answer"]["own"] *= DOWN
+    unsigned["answer"]["own"] = rounded_down(unsigned["answer"]["own"] * DOWN)
     assert both(unsigned) == "refuted"
 
 
 def test_public_files_are_refuted_alike(made):
     def raised(found):
-        found["mechanism"]["encoding"]["own"] *= UP
+        found["mechanism"]["encoding"]["own"] = rounded_down(found["mechanism"]["encoding"]["own"] * UP)
 
     def more(found):
         found["mechanism"]["encoding"]["inputs"] += 1

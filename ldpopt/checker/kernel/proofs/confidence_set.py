@@ -46,7 +46,7 @@ LEAST_SECRET, LEAST_CELL = Fraction(1, 10**60), Fraction(1, 10**300)
 """The least probability of a secret, and of a cell that is not 0: with less, floats lose digits."""
 ALPHA = Number(LEAST_ALPHA, MOST_ALPHA)
 SAMPLES = Number(LEAST_SAMPLES, MOST_SAMPLES)
-COUNTS = Matrix(Number(0, MOST_SAMPLES, whole=True), 2, 2)
+COUNTS = Matrix(Number(0, MOST_SAMPLES, bits=0), 2, 2)
 CONFIDENCE = {"p_hat": Joint(2, 2), "n": SAMPLES, "alpha": ALPHA, "epsilon": EPSILON}
 """What a statement says of the set."""
 PARAMS = Record(

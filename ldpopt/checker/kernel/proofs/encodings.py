@@ -1,8 +1,9 @@
 """Encodings that are stated by parameters, not by a matrix: their level and their error, exactly.
 
 Statement. All k inputs are secrets, so privacy is plain ε-LDP. A report *supports* a set of inputs:
-the user's own input with the probability p (``own``), each other one with the probability q. The
-encodings:
+the user's own input with the probability p (``own``), each other one with the probability q. Stated
+probabilities are multiples of 2^−52, which 52 random bits draw exactly: what is proven is so of what is
+released. The encodings:
 
 * *unary*: each input is supported independently of the others, with p or q (``other``);
 * *subset*: a set of m (``size``) inputs. With probability p it is drawn uniformly from the sets that
@@ -48,13 +49,13 @@ from typing import Any, NamedTuple
 from ..arithmetic import exp_below
 from ..claims import Claim, decided
 from ..reading import UnreadableError
-from ..schema import Number, OneOf, Record, Schema, Whole
+from ..schema import DRAWN_BITS, Number, OneOf, Record, Schema, Whole
 
 MOST_INPUTS = 65_536
 MOST_BUCKETS = 1021
 """Within these limits, a seed and a bucket fit together into a whole number below 2^63."""
 INPUTS = Whole(2, MOST_INPUTS)
-SHARE = Number(above=0, below=1)
+SHARE = Number(above=0, below=1, bits=DRAWN_BITS)
 
 
 class Encoding(NamedTuple):

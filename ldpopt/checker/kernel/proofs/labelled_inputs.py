@@ -3,7 +3,8 @@
 The claim *inputs*: the labels (s, u) are all different, and there is one for every row of the mechanism,
 in the order (0, 0), (0, 1), …, (1, 0), …; names of columns, values of a column and combinations are
 distinct, names and values also to the eye (:func:`look`); bins increase and carry the names of their
-edges. So every row of a table has one input at most.
+edges; words are such as cells say that are trimmed. So every row of a table has one input at most, and
+no word keeps an input from having a row.
 
 A column with a ``range`` holds numbers from low to high. Its k values are equally spaced points of the
 range, low + (high − low) i/(k − 1), by their names; a number is rounded at random to one of the two
@@ -55,6 +56,8 @@ EMPTY = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 """Characters that show nothing: those that Unicode lets programs ignore, and blank letters."""
+ABSENT = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
+"""Cells that mean "nothing is known", beside empty ones, where not every cell is a word."""
 OTHER, MISSING = "(other)", "(missing)"
 """The last values of a column, where rare words are taken together, or empty cells count as a value."""
 ATTRIBUTE = Record(
@@ -183,17 +186,39 @@ def point_names(ends: Sequence[float], count: int) -> list[str]:
 
 
 def _is_level(column: dict[str, Any], last: list[str]) -> bool:
-    """Return whether the values fit the ``prefix`` or the ``groups`` of the column, if it has any."""
+    """Return whether cells can say the values, whole, by the ``prefix`` or by the ``groups``.
+
+    Words that look the same are of one group, and groups look different.
+    """
     values = set(column["values"][: len(column["values"]) - len(last)])
     prefix, groups = column.get("prefix"), column.get("groups")
-    if prefix is not None and (groups is not None or any(len(value) > prefix for value in values)):
-        return False
     if groups is None:
-        return True
-    if any(len(pair) != 2 for pair in groups) or len({word for word, _ in groups}) != len(groups):
+        return all(_is_cell(value, column["text"], prefix) for value in values)
+    if prefix is not None or any(len(pair) != 2 for pair in groups):
         return False
-    named = {group for _, group in groups}
-    return values <= named and (column.get("other", False) or named <= values)
+    words, named = {word for word, _ in groups}, {group for _, group in groups}
+    seen = {look(word): group for word, group in groups}
+    return (
+        len(words) == len(groups)
+        and all(_is_cell(word, True) and seen[look(word)] == group for word, group in groups)
+        and "" not in seen
+        and _differ(list(named))
+        and values <= named
+        and (column.get("other", False) or named <= values)
+    )
+
+
+def _is_cell(word: str, text: bool, prefix: int | None = None) -> bool:
+    """Return whether a cell can say a word: cells are trimmed first, and then cut to the prefix.
+
+    Args:
+        word: the word.
+        text: whether "NA" is a word.
+        prefix: how many first characters count; None for all of them.
+    """
+    cell = f"{word}…" if len(word) == prefix else word
+    cut = prefix is None or len(word) <= prefix
+    return cut and cell == cell.strip() and (text or cell not in ABSENT)
 
 
 def bin_names(edges: Sequence[float], time: bool = False) -> list[str]:

@@ -41,13 +41,14 @@ from ..budget import reserve, tick
 from ..fixed_point import BITS, UNIT, subset_sums, units_down
 from ..fixed_point_log import LOG_ERROR, entropy_above, entropy_below, log_units
 from ..reading import UnreadableError
-from ..schema import List, Number, Record
+from ..schema import DRAWN_BITS, List, Number, Record
 from .confidence_set import RobustStatement, most_share, uncertain
 from .linear_minimum import alike
 from .robust_privacy import PrivacyProof
 
-GRID = 2**52
-ANSWER = Record({"kappa": Number(0, 1), "lambda": Number(0, 1), "right": List(Number(0, 1), 2)})
+GRID = 2**DRAWN_BITS
+SHARE = Number(0, 1, bits=DRAWN_BITS)
+ANSWER = Record({"kappa": SHARE, "lambda": SHARE, "right": List(SHARE, 2)})
 
 
 class Unary(NamedTuple):
@@ -69,8 +70,6 @@ def read_unary(answer: Any, question: RobustStatement) -> Unary:
         raise UnreadableError(
             f"answer must have {a1} entries of right, each at least 1/{a2}, and lambda at most kappa"
         )
-    if any((x * GRID).denominator > 1 for x in (found.kappa, found.lam, *found.rights)):
-        raise UnreadableError("the numbers of the answer must be whole multiples of 2^-52")
     return found
 
 
