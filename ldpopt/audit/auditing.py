@@ -132,10 +132,7 @@ class _Box(NamedTuple):
 def _sampler(
     made: AnyDesign | Result, claims: tuple[Claim, ...], given: Sample | None, rng: np.random.Generator
 ) -> _Box | None:
-    """Choose what draws the reports; None for a design whose certificate is refuted or undecided.
-
-    A public file may hold a matrix that the exact sampler refuses: its entries are too fine.
-    """
+    """Choose what draws the reports; None for a design whose certificate is refuted or undecided."""
     if isinstance(made, Result):
         assert made.mechanism is not None
         return _of_matrix(made.mechanism, given, rng)
@@ -143,10 +140,6 @@ def _sampler(
         return None
     of = made.randomizer
     draw = given or partial(of.sample, words=secure_words)
-    try:
-        draw(np.zeros(1, dtype=np.int64))
-    except InvalidInputError:
-        return _of_matrix(made.mechanism, None, rng)
 
     def sample(number: Indices) -> Indices:
         x = of.asked(number, rng)
