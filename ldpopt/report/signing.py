@@ -32,7 +32,7 @@ ALWAYS = Fraction(999_999, 1_000_000)
 """An input with a report of at least this probability is named: it has practically no noise."""
 NOISE = (
     "drawn for each row by itself: by whoever holds the table (ldpopt privatize), who sees the rows as "
-    "they are, or on the device of each person (ldpopt export), so that nobody does"
+    "they are, or on the device of each person (ldpopt export), so that nobody else sees them"
 )
 """Where the noise is added, and who sees what is protected."""
 MOST_NAMED = 6
@@ -333,9 +333,9 @@ def away(made: AnyDesign) -> str:
     groups = "values" if made.domain.public is None else "combinations of values"
     if made.ldp_level <= MILLION:
         return (
-            f"Nobody’s report gives their group away: a report that one of the {made.inputs:,} {groups} "
-            f"gives, all others give, too, and none more than {factor_at_most(made.ldp_level)} times as "
-            "often as another"
+            "Nobody’s report gives their group away: every report can come from each of the "
+            f"{made.inputs:,} {groups}, and is at most {factor_at_most(made.ldp_level)} times as likely "
+            "from one as from another"
         )
     often = "never" if math.isinf(made.ldp_level) else "a million times less often"
     return (
