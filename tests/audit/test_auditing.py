@@ -223,7 +223,8 @@ def test_refuted_claims_are_named(file):
 
 def test_a_weaker_mechanism_is_caught(file, response):
     """Rows that lean towards their own report break the promise; claims and measures both say so."""
-    rows = response.mechanism.matrix * 0.5 + 0.5 * np.eye(10)
+    half = np.floor(response.mechanism.matrix * 2**51) / 2**52
+    rows = half + np.diag(1 - half.sum(axis=1))
     tampered(file, lambda d: d["mechanism"].update(matrix=rows.tolist()))
     found = audit(file)
     assert "differ by at most a factor e^1" in found.verdict

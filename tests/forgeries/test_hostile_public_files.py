@@ -12,6 +12,7 @@ from second_checker import opinion
 from ldpopt.audit.auditing import REPORTS
 from ldpopt.checker.kernel.reading import UNSHOWN
 from ldpopt.checker.statements.public_mechanism import public_digest
+from ldpopt.checker.statements.table_design import digest as design_digest
 from ldpopt.core.errors import LdpoptError
 from ldpopt.core.exact import printable
 from ldpopt.measures.rldp_level import level_given_public
@@ -209,6 +210,15 @@ def test_what_no_program_draws_exactly_is_unreadable_for_every_command(stated, l
 @pytest.mark.parametrize("stated", [UNARY, SUBSET, HASHING, [[0.5, 0.5 - 2 * FINE, 2 * FINE]] * 2])
 def test_what_programs_draw_exactly_is_verified(stated):
     assert both(public_file(stated, (2, 0), epsilon=30.0, robust="all")) == "verified"
+
+
+def test_a_design_that_no_program_draws_exactly_is_unreadable():
+    document = design(TABLE, "s", "u", epsilon=1.0, method="srr", robust="all").to_json()
+    row = document["mechanism"]["matrix"][0]
+    x, z = sorted(range(len(row)), key=row.__getitem__)[:2]
+    row[x], row[z] = row[x] - FINE, row[z] + FINE
+    document["design"]["digest"] = design_digest(document)
+    assert both(document) == "unreadable"
 
 
 COMPOSED, APART = "caf\u00e9", "cafe\u0301"

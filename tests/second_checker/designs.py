@@ -33,6 +33,8 @@ def claims(found):
     demand(found["problem"] not in SETS, "private against some distributions only")
     W, counts = mechanism.get("matrix"), section["counts"]
     rows, width = shape(section["domain"])
+    for row in W or []:
+        demand(all((number(x) * 2**52).denominator == 1 for x in row), "multiples of 2^-52")
     yield from labelled(section["domain"], mechanism)
     yield "shape", len(counts) == rows and {len(row) for row in counts} == {width}
     if found["problem"] == "secret-staircase" or ("prior" in params and "queries" in params):

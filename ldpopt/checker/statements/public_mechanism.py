@@ -50,11 +50,11 @@ from ..kernel.proofs.alike_rows import MOST_VALUES, SLACK, treats_alike
 from ..kernel.proofs.encodings import ENCODING, read_encoding
 from ..kernel.proofs.encodings import private as private_encoding
 from ..kernel.proofs.labelled_inputs import content_digest, inputs_claim
-from ..kernel.proofs.private_rows import Rows, is_private, private, stochastic
+from ..kernel.proofs.private_rows import DRAWN, Rows, is_private, private, stochastic
 from ..kernel.proofs.table_promises import OPTIONS, SECTION, table_promise
 from ..kernel.proofs.telling_apart import tells_apart
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import DRAWN_BITS, MOST_EPSILON, Matrix, Nullable, Number, Record, Whole, Word
+from ..kernel.schema import MOST_EPSILON, Nullable, Number, Record, Whole, Word
 
 RECOVERABLE = ("not at all", "approximately", "exactly")
 """How well the counts of the table can be computed back from the mechanism."""
@@ -62,7 +62,7 @@ PUBLIC = Record(
     {**SECTION, "level": Nullable(Number(0, MOST_EPSILON))},
     {**OPTIONS, "recoverable": Word(*RECOVERABLE)},
 )
-MECHANISM = Record({}, {"matrix": Matrix(Number(0, 1, bits=DRAWN_BITS)), "encoding": ENCODING})
+MECHANISM = Record({}, {"matrix": DRAWN, "encoding": ENCODING})
 DOCUMENT = Record(
     {"format": Whole(1, 1), "public": PUBLIC, "mechanism": MECHANISM},
 )

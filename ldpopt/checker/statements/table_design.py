@@ -40,6 +40,7 @@ from ..kernel.proofs.labelled_inputs import (
     content_digest,
     inputs_claim,
 )
+from ..kernel.proofs.private_rows import DRAWN
 from ..kernel.proofs.robust_privacy import are_robustly_private
 from ..kernel.proofs.table_promises import OPTIONS, SECTION, TablePromise, table_promise
 from ..kernel.reading import UnreadableError
@@ -81,7 +82,7 @@ def design_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
         raise UnreadableError(
             "the section design needs a question about all distributions, or about the χ² set of a table"
         )
-    rows = mechanism["inputs"] if encoded else len(mechanism["matrix"])
+    rows = mechanism["inputs"] if encoded else len(DRAWN.read(mechanism["matrix"], "mechanism.matrix"))
     labels = None if encoded else mechanism.get("inputs")
     yield inputs_claim(section["domain"], rows, labels, section["counts"])
     if counted(params):

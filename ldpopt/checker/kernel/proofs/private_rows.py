@@ -14,10 +14,12 @@ from ..claims import Claim, decided
 from ..fixed_point import Rational
 from ..labels import Label
 from ..reading import UnreadableError
-from ..schema import List, Matrix, Nullable, Number, Record
+from ..schema import DRAWN_BITS, List, Matrix, Nullable, Number, Record
 
 Rows = list[list[float]]
 MATRIX = Matrix(Number(0, 1))
+DRAWN = Matrix(Number(0, 1, bits=DRAWN_BITS))
+"""A matrix whose reports programs draw exactly."""
 MECHANISM = Record(
     {"matrix": MATRIX}, {"inputs": Nullable(List(Label())), "outputs": Nullable(List(Label()))}
 )
