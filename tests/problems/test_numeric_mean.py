@@ -87,7 +87,10 @@ def test_intervals_reach_the_optimum_over_all_columns_under_a_prior(epsilon, k, 
     assert opinion(json.dumps(found.to_json())) == "verified"
 
 
-@pytest.mark.parametrize(("epsilon", "points"), [(0.5, 41), (1.0, 41), (2.0, 41), (4.0, 41), (1.0, 101)])
+@pytest.mark.parametrize(
+    ("epsilon", "points"),
+    [(0.5, 41), (1.0, 41), (2.0, 41), (4.0, 41), pytest.param(1.0, 101, marks=pytest.mark.slow)],
+)
 def test_the_bracket_on_many_points_is_that_of_the_interval(epsilon, points):
     found = asked(epsilon, points)
     assert found.value - found.bound <= 1.01 / (points - 1) ** 2

@@ -267,6 +267,7 @@ def test_renyi_privacy_asks_less_than_ldp():
     assert pure < values[0] < values[1]
 
 
+@pytest.mark.slow
 def test_smooth_objectives_of_three_inputs_end_with_a_gap():
     """Cells between tangents are too many to list; value and bound are proven all the same."""
     question = Program(privacy.Renyi(0.5, 2), objective.MutualInformation([0.5, 0.3, 0.2]))

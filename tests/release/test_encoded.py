@@ -136,7 +136,7 @@ def test_page(tmp_path):
     for part, name in ((made, "mech.json"), (made.public, "mech.public.json")):
         files.append(tmp_path / name)
         part.save(files[-1])
-    parts = report(files, tmp_path / "page.html")
+    parts = report(files, tmp_path / "page.html", curve_seconds=2)
     assert all(part.sound for part in parts)
     assert all("buckets" in [fact.name for fact in part.plain_answer] for part in parts)
     assert [part.curve is None for part in parts] == [False, True]

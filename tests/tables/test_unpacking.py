@@ -132,7 +132,10 @@ except InvalidInputError as error:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not limit the memory")
-@pytest.mark.parametrize(("most", "said"), [(100 << 20, "more than 100 MB of"), (4 << 30, "70\n")])
+@pytest.mark.parametrize(
+    ("most", "said"),
+    [(100 << 20, "more than 100 MB of"), pytest.param(4 << 30, "70\n", marks=pytest.mark.slow)],
+)
 def test_the_size_that_a_file_states_is_not_believed(most, said, tmp_path):
     """A file that says that 280 MB of words are 1 MB; in a process of its own, without other threads."""
     path = written(tmp_path / "a.parquet", a=[f"{i:02}" + "x" * ((4 << 20) - 2) for i in range(70)])
