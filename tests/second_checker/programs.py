@@ -493,6 +493,12 @@ def rational(function):
     ]
 
 
+def at_least_zero(parts):
+    """The parts of a budget, and 0 where all may be negative: no report is paid less than 0."""
+    zero = [Fraction(0)] * len(parts[0])
+    return parts if zero in parts or any(min(part) >= 0 for part in parts) else [*parts, zero]
+
+
 def dominates(beta, goal, cone, paid):
     """Whether g(w) − Σ λ_j max_l c_jl·w ≤ β·w for all w of a cone.
 
@@ -501,7 +507,7 @@ def dominates(beta, goal, cone, paid):
     """
     k = goal.k
     rows = [rational(row) for row in cone]
-    paid = [(price, [rational(part) for part in parts]) for price, parts in paid]
+    paid = [(price, at_least_zero([rational(part) for part in parts])) for price, parts in paid]
     planes = [
         [a - b for a, b in zip(*pair, strict=True)]
         for _, parts in paid

@@ -279,3 +279,15 @@ def test_side_conditions():
         assert said(other) == ("refuted", "refuted")
     document["certificate"]["proof"]["costs"] = [0.0, 0.0]
     assert said(document) == ("refuted", "refuted")
+
+
+def test_a_tangent_below_zero_is_paid_nothing():
+    """Where all tangents of a power of a ratio are negative, the power is not."""
+    notions = [privacy.Renyi(2, 9), privacy.InformationPrivacy(0.1, [0.75, 0.25])]
+    result = solve(Program(notions, objective.Fisher([0.625, 0.375], [0, 0])), time_limit=20)
+    document = json.loads(json.dumps(result.to_json()))
+    proof = document["certificate"]["proof"]
+    proof["prices"] = [0.0, 1e-300]
+    document |= {"status": "gap", "bound": 2.0**-50, "gap": 2.0**-50 / 1e-4}
+    proof["cuts"][0] = [{"pair": pair, "ratio": 7.0} for pair in ([0, 1], [1, 0])]
+    assert judged(document, 30) == opinion(json.dumps(document)) == "verified"
