@@ -71,7 +71,7 @@ def run(body: Callable[[], int]) -> NoReturn:
         body: does the work and returns the exit code. It imports what it needs itself, so that Ctrl-C
             during an import is also printed as one sentence.
     """
-    if is_program():
+    if is_program() and os.name == "posix":
         _answer_for_libraries()
     _open_closed_streams()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads wait for each other on a busy machine
@@ -97,7 +97,7 @@ def run(body: Callable[[], int]) -> NoReturn:
         print(f"ldpopt: cannot write the output: {error.strerror or error}", file=sys.stderr)
         _drop_output()
         code = ExitCode.BAD_INPUT
-    if is_program():
+    if _pressed or is_program():
         _end(code)
     sys.exit(int(code))
 

@@ -351,6 +351,16 @@ def test_a_plugin_that_ends_the_program(mine, ldpopt):
     assert (said.code, said.out) == (70, "")
 
 
+def test_an_installed_package_is_no_plugin(capsys):
+    """Packages may lie where another Python keeps them; what fails there is not a file of the user."""
+    for folder, shown in (("/other/lib/site-packages/typer", None), ("/home/me", "/home/me/core.py")):
+        with pytest.raises(ZeroDivisionError) as failed:
+            exec(compile("1 / 0", f"{folder}/core.py", "exec"))
+        error = failed.value.with_traceback(failed.value.__traceback__.tb_next)
+        assert ending._show_plugin(error) == shown
+        assert ("core.py" in capsys.readouterr().err) == (shown is not None)
+
+
 def test_a_library_that_ends_the_process_gives_no_verdict(tmp_path):
     """OpenBLAS calls exit(1) where memory is short; 1 is the code of a refuted file."""
     (tmp_path / "ends.py").write_text("import ctypes\n\nctypes.CDLL(None).exit(1)\n")
